@@ -1,0 +1,42 @@
+//! The one place where core errors become JavaScript errors.
+
+use napi::bindgen_prelude::{Env, JsObjectValue, JsValue};
+
+use crate::Error;
+
+/// Makes the host's `Error` object with `code` and, where they exist, `path`, `syscall`, `errno`.
+pub(super) fn to_js(env: &Env, error: &Error) -> napi::Error {
+    match build(env, error) {
+        Ok(js_error) => js_error,
+        // Creating the object only fails when the environment is going away.
+        Err(_) => napi::Error::new(napi::Status::GenericFailure, error.to_string()),
+    }
+}
+
+fn build(env: &Env, error: &Error) -> napi::Result<napi::Error> {
+    let plain = napi::Error::new(napi::Status::GenericFailure, error.to_string());
+    let mut object = env.create_error(plain)?;
+    object.set_named_property("code", error.code())?;
+    if let Some(path) = error.path() {
+        object.set_named_property("path", path.to_string_lossy().as_ref())?;
+    }
+    if let Some(syscall) = error.syscall() {
+        object.set_named_property("syscall", syscall)?;
+    }
+    if let Some(errno) = error.errno() {
+        object.set_named_property("errno", errno)?;
+    }
+    Ok(napi::Error::from(object.to_unknown()))
+}
+
+/// Shorthand for synchronous exports.
+pub(super) trait OrThrow<T> {
+    /// Throws the core error into JavaScript.
+    fn or_throw(self, env: &Env) -> napi::Result<T>;
+}
+
+impl<T> OrThrow<T> for crate::Result<T> {
+    fn or_throw(self, env: &Env) -> napi::Result<T> {
+        self.map_err(|error| to_js(env, &error))
+    }
+}

@@ -1,0 +1,207 @@
+//! The one error type of the core.
+//!
+//! Every variant carries a stable `code` that callers in JavaScript may test, and file-system
+//! failures carry the path and the system call, as the host's own errors do.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Result of core operations.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong in the core.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused; `syscall` and `path` say what was asked of it.
+    #[error("{}", SystemMessage { syscall, path, source })]
+    Io {
+        /// Name of the system call as the host prints it (`open`, `rename`, …).
+        syscall: &'static str,
+        /// The path that the call was made with.
+        path: PathBuf,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// An id that the index does not know. The text is part of the contract.
+    #[error("Entry {0} not found")]
+    EntryNotFound(String),
+    /// A source that should be a session does not exist.
+    #[error("Session not found: {}", .0.display())]
+    SessionNotFound(PathBuf),
+    /// A non-empty file holds nothing that can be read as a session.
+    #[error("Not a session file: {}", .0.display())]
+    InvalidSessionFile(PathBuf),
+    /// A file would have to be overwritten.
+    #[error("File already exists: {}", .0.display())]
+    AlreadyExists(PathBuf),
+    /// The bytes of a loaded entry changed on disk and its record cannot be found again.
+    #[error("Session file changed on disk, entry {id} can no longer be read: {}", .path.display())]
+    EntryUnreadable {
+        /// Id of the entry.
+        id: String,
+        /// The session file.
+        path: PathBuf,
+    },
+    /// A background task ended without an answer, which only a bug can cause.
+    #[error("Internal error: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// A failed system call on a path.
+    pub fn io(syscall: &'static str, path: impl AsRef<Path>, source: io::Error) -> Self {
+        Self::Io {
+            syscall,
+            path: path.as_ref().to_path_buf(),
+            source,
+        }
+    }
+
+    /// Stable code for `error.code` (`ENOENT`, `SESSION_NOT_FOUND`, …).
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Io { source, .. } => system_code(source).0,
+            Self::EntryNotFound(_) => "ENTRY_NOT_FOUND",
+            Self::SessionNotFound(_) => "SESSION_NOT_FOUND",
+            Self::InvalidSessionFile(_) => "INVALID_SESSION_FILE",
+            Self::AlreadyExists(_) => "EEXIST",
+            Self::EntryUnreadable { .. } => "ENTRY_UNREADABLE",
+            Self::Internal(_) => "INTERNAL",
+        }
+    }
+
+    /// The path that the failure is about, if there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::SessionNotFound(path)
+            | Self::InvalidSessionFile(path)
+            | Self::AlreadyExists(path)
+            | Self::EntryUnreadable { path, .. } => Some(path),
+            Self::EntryNotFound(_) | Self::Internal(_) => None,
+        }
+    }
+
+    /// Name of the failed system call, if there was one.
+    pub fn syscall(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { syscall, .. } => Some(syscall),
+            _ => None,
+        }
+    }
+
+    /// The system's error number, negative as in the host's `error.errno`.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Io { source, .. } => source.raw_os_error().map(|number| -number),
+            _ => None,
+        }
+    }
+
+    /// True when the failure says that a file or directory is missing.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// Adds the system call and the path to an [`io::Result`].
+pub trait IoContext<T> {
+    /// Turns the error into [`Error::Io`].
+    fn during(self, syscall: &'static str, path: impl AsRef<Path>) -> Result<T>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn during(self, syscall: &'static str, path: impl AsRef<Path>) -> Result<T> {
+        self.map_err(|source| Error::io(syscall, path, source))
+    }
+}
+
+/// Prints `ENOENT: no such file or directory, open '/path'`, the host's form.
+struct SystemMessage<'a> {
+    syscall: &'static str,
+    path: &'a Path,
+    source: &'a io::Error,
+}
+
+impl fmt::Display for SystemMessage<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (code, text) = system_code(self.source);
+        match text {
+            Some(text) => write!(f, "{code}: {text}")?,
+            None => write!(f, "{code}: {}", self.source)?,
+        }
+        write!(f, ", {} '{}'", self.syscall, self.path.display())
+    }
+}
+
+/// Symbolic name and the host's wording of an error number; numbers are those of Linux, with the
+/// kind as fallback so that errors made without a number still have a code.
+fn system_code(error: &io::Error) -> (&'static str, Option<&'static str>) {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotFound => ("ENOENT", Some("no such file or directory")),
+        Kind::PermissionDenied if error.raw_os_error() == Some(1) => {
+            ("EPERM", Some("operation not permitted"))
+        }
+        Kind::PermissionDenied => ("EACCES", Some("permission denied")),
+        Kind::AlreadyExists => ("EEXIST", Some("file already exists")),
+        Kind::NotADirectory => ("ENOTDIR", Some("not a directory")),
+        Kind::IsADirectory => ("EISDIR", Some("illegal operation on a directory")),
+        Kind::DirectoryNotEmpty => ("ENOTEMPTY", Some("directory not empty")),
+        Kind::StorageFull => ("ENOSPC", Some("no space left on device")),
+        Kind::QuotaExceeded => ("EDQUOT", Some("disk quota exceeded")),
+        Kind::ReadOnlyFilesystem => ("EROFS", Some("read-only file system")),
+        Kind::CrossesDevices => ("EXDEV", Some("cross-device link not permitted")),
+        Kind::InvalidFilename => ("ENAMETOOLONG", Some("name too long")),
+        Kind::FileTooLarge => ("EFBIG", Some("file too large")),
+        Kind::ResourceBusy => ("EBUSY", Some("resource busy or locked")),
+        Kind::ExecutableFileBusy => ("ETXTBSY", Some("text file is busy")),
+        Kind::InvalidInput => ("EINVAL", Some("invalid argument")),
+        Kind::BrokenPipe => ("EPIPE", Some("broken pipe")),
+        Kind::Interrupted => ("EINTR", Some("interrupted system call")),
+        Kind::UnexpectedEof => ("EOF", Some("unexpected end of file")),
+        _ => match error.raw_os_error() {
+            Some(5) => ("EIO", Some("i/o error")),
+            Some(6) => ("ENXIO", Some("no such device or address")),
+            Some(9) => ("EBADF", Some("bad file descriptor")),
+            Some(23) => ("ENFILE", Some("file table overflow")),
+            Some(24) => ("EMFILE", Some("too many open files")),
+            Some(40) => ("ELOOP", Some("too many symbolic links encountered")),
+            _ => ("EUNKNOWN", None),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_errors_read_like_the_hosts() {
+        let error = Error::io("open", "/x/y", io::Error::from_raw_os_error(2));
+        assert_eq!(
+            error.to_string(),
+            "ENOENT: no such file or directory, open '/x/y'"
+        );
+        assert_eq!(error.code(), "ENOENT");
+        assert_eq!(error.errno(), Some(-2));
+        assert!(error.is_not_found());
+    }
+
+    #[test]
+    fn numbers_without_a_kind_of_their_own_have_codes() {
+        for (number, code) in [
+            (5, "EIO"),
+            (24, "EMFILE"),
+            (28, "ENOSPC"),
+            (40, "ELOOP"),
+            (1, "EPERM"),
+        ] {
+            let error = Error::io("write", "/x", io::Error::from_raw_os_error(number));
+            assert_eq!(error.code(), code);
+        }
+    }
+}

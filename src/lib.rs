@@ -1,0 +1,25 @@
+//! Session store for coding agents: each conversation is an append-only tree kept as one JSONL
+//! file. This crate is a core that knows nothing of JavaScript, and a thin Node-API layer over it.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`json`] | bytes of JSON: a validating cursor, string decoding, span editing |
+//! | [`session`] | the tree in memory: entry kinds, index, labels, leaf, context plan, usage |
+//! | [`journal`] | the JSONL file: scanner, load pipeline, transforms, append writer, atomic rewrite |
+//! | [`storage`] | files, blobs and artifacts |
+//! | [`catalog`] | where sessions live and how they are found |
+//! | `bindings` | the only module that mentions Node-API |
+//!
+//! Arrows point down only: `bindings` → `catalog` → `journal` → `session`, `storage` → `json`.
+//! Core modules take paths, clocks and environment as values; they read no global state.
+
+pub mod catalog;
+pub mod error;
+pub mod journal;
+pub mod json;
+pub mod session;
+pub mod storage;
+
+mod bindings;
+
+pub use error::{Error, Result};
