@@ -25,6 +25,17 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// Renaming failed; unlike other calls it is about two paths.
+    #[error("{} -> '{}'", SystemMessage { syscall: "rename", path: from, source }, .to.display())]
+    Rename {
+        /// The old path.
+        from: PathBuf,
+        /// The new path.
+        to: PathBuf,
+        /// The system's answer.
+        #[source]
+        source: io::Error,
+    },
     /// An id that the index does not know. The text is part of the contract.
     #[error("Entry {0} not found")]
     EntryNotFound(String),
@@ -37,6 +48,13 @@ pub enum Error {
     /// A file would have to be overwritten.
     #[error("File already exists: {}", .0.display())]
     AlreadyExists(PathBuf),
+    /// The system accepted none of the bytes, which only odd devices do. The text is part of the
+    /// contract.
+    #[error("Short write")]
+    ShortWrite(PathBuf),
+    /// Use of a writer after it was closed. The text is part of the contract.
+    #[error("Writer closed")]
+    WriterClosed,
     /// The bytes of a loaded entry changed on disk and its record cannot be found again.
     #[error("Session file changed on disk, entry {id} can no longer be read: {}", .path.display())]
     EntryUnreadable {
@@ -63,11 +81,13 @@ impl Error {
     /// Stable code for `error.code` (`ENOENT`, `SESSION_NOT_FOUND`, …).
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Io { source, .. } => system_code(source).0,
+            Self::Io { source, .. } | Self::Rename { source, .. } => system_code(source).0,
             Self::EntryNotFound(_) => "ENTRY_NOT_FOUND",
             Self::SessionNotFound(_) => "SESSION_NOT_FOUND",
             Self::InvalidSessionFile(_) => "INVALID_SESSION_FILE",
             Self::AlreadyExists(_) => "EEXIST",
+            Self::ShortWrite(_) => "SHORT_WRITE",
+            Self::WriterClosed => "WRITER_CLOSED",
             Self::EntryUnreadable { .. } => "ENTRY_UNREADABLE",
             Self::Internal(_) => "INTERNAL",
         }
@@ -77,11 +97,21 @@ impl Error {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Io { path, .. }
+            | Self::Rename { from: path, .. }
             | Self::SessionNotFound(path)
             | Self::InvalidSessionFile(path)
             | Self::AlreadyExists(path)
+            | Self::ShortWrite(path)
             | Self::EntryUnreadable { path, .. } => Some(path),
-            Self::EntryNotFound(_) | Self::Internal(_) => None,
+            Self::EntryNotFound(_) | Self::WriterClosed | Self::Internal(_) => None,
+        }
+    }
+
+    /// The second path of a failed rename.
+    pub fn dest(&self) -> Option<&Path> {
+        match self {
+            Self::Rename { to, .. } => Some(to),
+            _ => None,
         }
     }
 
@@ -89,6 +119,7 @@ impl Error {
     pub fn syscall(&self) -> Option<&'static str> {
         match self {
             Self::Io { syscall, .. } => Some(syscall),
+            Self::Rename { .. } => Some("rename"),
             _ => None,
         }
     }
@@ -96,14 +127,20 @@ impl Error {
     /// The system's error number, negative as in the host's `error.errno`.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            Self::Io { source, .. } => source.raw_os_error().map(|number| -number),
+            Self::Io { source, .. } | Self::Rename { source, .. } => {
+                source.raw_os_error().map(|number| -number)
+            }
             _ => None,
         }
     }
 
     /// True when the failure says that a file or directory is missing.
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+        matches!(
+            self,
+            Self::Io { source, .. } | Self::Rename { source, .. }
+                if source.kind() == io::ErrorKind::NotFound
+        )
     }
 }
 

@@ -20,6 +20,9 @@ fn build(env: &Env, error: &Error) -> napi::Result<napi::Error> {
     if let Some(path) = error.path() {
         object.set_named_property("path", path.to_string_lossy().as_ref())?;
     }
+    if let Some(dest) = error.dest() {
+        object.set_named_property("dest", dest.to_string_lossy().as_ref())?;
+    }
     if let Some(syscall) = error.syscall() {
         object.set_named_property("syscall", syscall)?;
     }

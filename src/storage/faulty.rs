@@ -1,0 +1,218 @@
+//! A disk whose n-th operation fails, for tests. Any writing code can be run once for every n: see
+//! [`for_each_fault`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::disk::{Disk, DiskFile, FileStat, OsDisk, WriteFailure};
+use crate::{Error, Result};
+
+/// How an operation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It fails with "input/output error" and does nothing.
+    Fails,
+    /// A write lets half of its bytes out, then the disk is full. Other operations just fail.
+    HalfWritten,
+}
+
+struct Script {
+    /// Operations begun so far.
+    count: AtomicUsize,
+    /// Number of the operation that fails, counted from 0.
+    fails_at: usize,
+    fault: Fault,
+    /// Whether the fault came.
+    struck: AtomicBool,
+}
+
+impl Script {
+    /// Counts an operation; true when it is the one that fails.
+    fn strikes(&self) -> bool {
+        let strikes = self.count.fetch_add(1, Ordering::SeqCst) == self.fails_at;
+        if strikes {
+            self.struck.store(true, Ordering::SeqCst);
+        }
+        strikes
+    }
+
+    fn check(&self, syscall: &'static str, path: &Path) -> Result<()> {
+        if self.strikes() {
+            return Err(input_output_error(syscall, path));
+        }
+        Ok(())
+    }
+}
+
+fn input_output_error(syscall: &'static str, path: &Path) -> Error {
+    Error::io(syscall, path, io::Error::from_raw_os_error(5))
+}
+
+/// The real disk with one scripted fault. `remove_file` is never hit, it is what cleaning up needs.
+pub(crate) struct FaultyDisk {
+    script: Arc<Script>,
+}
+
+impl FaultyDisk {
+    /// The operation with this number, counted from 0, fails.
+    pub(crate) fn new(fails_at: usize, fault: Fault) -> Self {
+        Self {
+            script: Arc::new(Script {
+                count: AtomicUsize::new(0),
+                fails_at,
+                fault,
+                struck: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// Whether the fault came.
+    pub(crate) fn struck(&self) -> bool {
+        self.script.struck.load(Ordering::SeqCst)
+    }
+
+    fn wrap(&self, file: Box<dyn DiskFile>, path: &Path) -> Box<dyn DiskFile> {
+        Box::new(FaultyFile {
+            inner: file,
+            path: path.to_path_buf(),
+            script: Arc::clone(&self.script),
+        })
+    }
+}
+
+impl Disk for FaultyDisk {
+    fn open_append(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.script.check("open", path)?;
+        Ok(self.wrap(OsDisk.open_append(path)?, path))
+    }
+
+    fn open_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.script.check("open", path)?;
+        Ok(self.wrap(OsDisk.open_existing(path)?, path))
+    }
+
+    fn create_new(&self, path: &Path, mode: u32) -> Result<Box<dyn DiskFile>> {
+        self.script.check("open", path)?;
+        Ok(self.wrap(OsDisk.create_new(path, mode)?, path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.script.check("rename", to)?;
+        OsDisk.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
+        self.script.check("rename", to)?;
+        OsDisk.rename_new(from, to)
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        OsDisk.remove_file(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        self.script.check("fsync", dir)?;
+        OsDisk.sync_dir(dir)
+    }
+
+    fn stat(&self, path: &Path) -> Result<FileStat> {
+        self.script.check("stat", path)?;
+        OsDisk.stat(path)
+    }
+
+    fn resolve_link(&self, path: &Path) -> Result<PathBuf> {
+        self.script.check("readlink", path)?;
+        OsDisk.resolve_link(path)
+    }
+
+    fn create_dirs(&self, path: &Path) -> Result<()> {
+        self.script.check("mkdir", path)?;
+        OsDisk.create_dirs(path)
+    }
+}
+
+struct FaultyFile {
+    inner: Box<dyn DiskFile>,
+    path: PathBuf,
+    script: Arc<Script>,
+}
+
+impl FaultyFile {
+    fn fail_write(
+        &mut self,
+        bytes: &[u8],
+        write: impl FnOnce(&mut dyn DiskFile, &[u8]) -> Result<(), WriteFailure>,
+    ) -> Result<(), WriteFailure> {
+        let written = match self.script.fault {
+            Fault::Fails => 0,
+            Fault::HalfWritten => bytes.len() / 2,
+        };
+        write(self.inner.as_mut(), &bytes[..written])?;
+        let full = io::Error::from_raw_os_error(28);
+        Err(WriteFailure {
+            written,
+            error: Error::io("write", &self.path, full),
+        })
+    }
+}
+
+impl DiskFile for FaultyFile {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), WriteFailure> {
+        if self.script.strikes() {
+            return self.fail_write(bytes, |file, half| file.write_all(half));
+        }
+        self.inner.write_all(bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), WriteFailure> {
+        if self.script.strikes() {
+            return self.fail_write(bytes, |file, half| file.write_at(offset, half));
+        }
+        self.inner.write_at(offset, bytes)
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.script.check("read", &self.path)?;
+        self.inner.read_at(offset, buffer)
+    }
+
+    fn position(&mut self) -> Result<u64> {
+        self.script.check("lseek", &self.path)?;
+        self.inner.position()
+    }
+
+    fn truncate(&mut self, len: u64) -> Result<()> {
+        self.script.check("ftruncate", &self.path)?;
+        self.inner.truncate(len)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.script.check("fsync", &self.path)?;
+        self.inner.sync()
+    }
+
+    fn set_mode(&self, mode: u32) -> Result<()> {
+        self.script.check("fchmod", &self.path)?;
+        self.inner.set_mode(mode)
+    }
+
+    fn stat(&self) -> Result<FileStat> {
+        self.script.check("fstat", &self.path)?;
+        self.inner.stat()
+    }
+}
+
+/// Runs `scenario` with the fault at the first operation, at the second and so on, until a run
+/// has no operation left to fail. Returns how many runs had a fault.
+pub(crate) fn for_each_fault(fault: Fault, mut scenario: impl FnMut(Arc<FaultyDisk>)) -> usize {
+    for fails_at in 0.. {
+        let disk = Arc::new(FaultyDisk::new(fails_at, fault));
+        scenario(Arc::clone(&disk));
+        if !disk.struck() {
+            return fails_at;
+        }
+    }
+    unreachable!("the loop only ends by returning")
+}
