@@ -1,1 +1,27 @@
-//! To be written.
+//! The JSONL file of a session: reading it into an index, and writing it without losing a line.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`lines`] | streams a file and yields its JSON values with their places |
+//! | [`head`] | reads the few fields of a value that the index needs |
+//! | [`load`] | both together: file in, tree and text table out |
+//! | [`texts`] | where the text of each loaded entry is, and reading it back |
+//! | [`adapt`] | what must be changed in a loaded text before anybody sees it |
+//! | [`walk`] | rewrites chosen strings and members at any depth |
+//! | [`persist`] | the transforms applied before a text is written |
+//! | [`resolve`] | blob references back to their content |
+//! | [`writer`] | appending, with rollback |
+//! | [`rewrite`] | replacing the file as a whole |
+//! | [`queue`] | one ordered writer per session |
+
+pub mod adapt;
+pub mod head;
+pub mod lines;
+pub mod load;
+pub mod persist;
+pub mod queue;
+pub mod resolve;
+pub mod rewrite;
+pub mod texts;
+pub mod walk;
+pub mod writer;

@@ -179,13 +179,15 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.pos).copied().ok_or(Fault::Incomplete)
     }
 
-    fn take_if(&mut self, byte: u8) -> Step<bool> {
+    /// Steps over a byte if it is the next one.
+    pub(crate) fn take_if(&mut self, byte: u8) -> Step<bool> {
         let hit = self.peek()? == byte;
         self.pos += usize::from(hit);
         Ok(hit)
     }
 
-    fn expect(&mut self, byte: u8) -> Step<()> {
+    /// Steps over whitespace and a byte that must follow.
+    pub(crate) fn expect(&mut self, byte: u8) -> Step<()> {
         self.skip_whitespace();
         if self.take_if(byte)? {
             Ok(())
@@ -195,7 +197,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `"key":`.
-    fn key(&mut self) -> Step<RawStr<'a>> {
+    pub(crate) fn key(&mut self) -> Step<RawStr<'a>> {
         let key = self.string()?;
         self.expect(b':')?;
         Ok(key)
@@ -286,7 +288,10 @@ impl<'a> Cursor<'a> {
             }
             self.digits()?;
         }
-        Ok(())
+        match self.bytes.get(self.pos) {
+            Some(byte) if byte.is_ascii_alphanumeric() => Err(Fault::Syntax(self.pos)),
+            _ => Ok(()),
+        }
     }
 
     /// One or more digits.

@@ -3,20 +3,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A list of replacements in ascending, non-overlapping order of their spans.
+/// A list of replacements whose spans do not overlap.
 #[derive(Debug, Default)]
 pub struct Edits {
     list: Vec<(Range<usize>, Vec<u8>)>,
 }
 
 impl Edits {
-    /// Replaces a span. Spans must be added in ascending order.
+    /// Replaces a span, in any order.
     pub fn replace(&mut self, span: Range<usize>, with: Vec<u8>) {
-        debug_assert!(
-            self.list
-                .last()
-                .is_none_or(|(last, _)| last.end <= span.start)
-        );
         self.list.push((span, with));
     }
 
@@ -35,15 +30,16 @@ impl Edits {
         self.list.len()
     }
 
-    /// Forgets the replacements after the first `length`.
-    pub fn truncate(&mut self, length: usize) {
-        self.list.truncate(length);
+    /// Changes the text of a replacement noted earlier.
+    pub fn amend(&mut self, index: usize, with: Vec<u8>) {
+        if let Some((_, text)) = self.list.get_mut(index) {
+            *text = with;
+        }
     }
 
-    /// Drops a replacement made for an enclosing span: removes all after `length`, then adds one.
-    pub fn supersede(&mut self, length: usize, span: Range<usize>, with: Vec<u8>) {
-        self.truncate(length);
-        self.replace(span, with);
+    /// Forgets the replacements noted after the first `length`.
+    pub fn truncate(&mut self, length: usize) {
+        self.list.truncate(length);
     }
 
     /// The edited text; the input itself when there are no edits.
@@ -51,9 +47,12 @@ impl Edits {
         if self.list.is_empty() {
             return Cow::Borrowed(source);
         }
+        let mut ordered: Vec<_> = self.list.iter().collect();
+        // Stable, so that insertions at one offset keep their order.
+        ordered.sort_by_key(|(span, _)| span.start);
         let mut out = Vec::with_capacity(source.len());
         let mut copied = 0;
-        for (span, with) in &self.list {
+        for (span, with) in ordered {
             out.extend_from_slice(source.get(copied..span.start).unwrap_or_default());
             out.extend_from_slice(with);
             copied = span.end;
@@ -70,8 +69,8 @@ mod tests {
     #[test]
     fn untouched_bytes_are_copied() {
         let mut edits = Edits::default();
-        edits.replace(1..3, b"XY!".to_vec());
         edits.insert(4, b"-".to_vec());
+        edits.replace(1..3, b"XY!".to_vec());
         assert_eq!(edits.apply(b"abcdef").as_ref(), b"aXY!d-ef");
         assert!(matches!(Edits::default().apply(b"abc"), Cow::Borrowed(_)));
     }

@@ -303,16 +303,7 @@ impl DiskFile for OsFile {
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match platform::read_at(&self.file, rest, offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("read", &self.path, error)),
-            }
-        }
-        Ok(filled)
+        read_at(&self.file, offset, buffer).during("read", &self.path)
     }
 
     fn position(&mut self) -> Result<u64> {
@@ -346,4 +337,19 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>> {
     let _ = bytes.try_reserve_exact(usize::try_from(size_hint).unwrap_or(0));
     file.read_to_end(&mut bytes).during("read", path)?;
     Ok(bytes)
+}
+
+/// Reads at an offset without moving any position, so that threads can share the descriptor; fewer
+/// bytes than asked for only at the end of the file.
+pub fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match platform::read_at(file, rest, offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }

@@ -1,0 +1,196 @@
+//! Replacing a session file as a whole.
+//!
+//! Entries that nobody touched are copied byte for byte from where they are; the others come as
+//! text from the caller and pass the transforms. Blobs are stored first, then the new file is
+//! written beside the old one, synced and renamed over it, so a reader meets the old content or
+//! the new one. Damaged bytes that the load passed over are copied too.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::adapt::adapt;
+use super::persist::transform;
+use super::texts::{Residue, SharedTexts, Source, TextTable};
+use crate::error::IoContext;
+use crate::session::{Slot, Tree};
+use crate::storage::atomic::{AtomicFile, AtomicOptions, Existing};
+use crate::storage::blob::BlobStore;
+use crate::storage::disk::Disk;
+use crate::{Error, Result};
+
+/// Header lines are padded with spaces to a multiple of this many bytes, line feed included, so
+/// that a new title can be written in place. JSON readers pass over trailing spaces.
+pub const HEADER_BLOCK: usize = 512;
+
+/// Everything that a file shall hold.
+pub struct Content {
+    /// JSON text of the header.
+    pub header: Vec<u8>,
+    /// The entries, as slots of `tree` and `texts`, in file order.
+    pub slots: Vec<Slot>,
+    /// JSON texts of entries that may differ from what is on disk, by position in `slots`.
+    pub edited: HashMap<u32, Vec<u8>>,
+    /// The index that `slots` refers to.
+    pub tree: Arc<Tree>,
+    /// Where unchanged texts are.
+    pub texts: Arc<TextTable>,
+    /// Whether to carry over damaged bytes of the loaded file.
+    pub with_residue: bool,
+    /// Gets the table of the new file when it still describes the same session.
+    pub shared: Option<SharedTexts>,
+    /// Distinguishing part of the temporary name.
+    pub temp_suffix: String,
+    /// Before an existing file is replaced, keep it under this name.
+    pub backup: Option<PathBuf>,
+    /// Fail instead of replacing a file that exists.
+    pub no_clobber: bool,
+}
+
+/// Writes the content. Blocking.
+pub fn rewrite(
+    disk: &Arc<dyn Disk>,
+    path: &Path,
+    mut content: Content,
+    blobs: &BlobStore,
+) -> Result<()> {
+    transform_edited(&mut content, blobs)?;
+    let options = AtomicOptions {
+        existing: match content.no_clobber {
+            true => Existing::Refuse,
+            false => Existing::Replace,
+        },
+        suffix: Some(content.temp_suffix.clone()),
+    };
+    let mut output = Output {
+        file: AtomicFile::create_with(Arc::clone(disk), path, options)?,
+        position: 0,
+        table: TextTable::default(),
+    };
+    output.write_all(&content, &transform(&content.header, blobs)?)?;
+    if let Some(backup) = &content.backup {
+        keep_old(path, backup)?;
+    }
+    let committed = output.file.commit()?;
+    if let Some(shared) = &content.shared {
+        let file = File::open(&committed.path).during("open", &committed.path)?;
+        output.table.source = Source::File {
+            file: Arc::new(file),
+            path: committed.path,
+        };
+        shared.replace(&content.texts, output.table);
+    }
+    Ok(())
+}
+
+/// The header with its padding and line feed.
+pub fn header_line(json: &[u8]) -> Vec<u8> {
+    let mut line = json.to_vec();
+    let length = (json.len() + 1).next_multiple_of(HEADER_BLOCK);
+    line.resize(length - 1, b' ');
+    line.push(b'\n');
+    line
+}
+
+fn transform_edited(content: &mut Content, blobs: &BlobStore) -> Result<()> {
+    for text in content.edited.values_mut() {
+        if let std::borrow::Cow::Owned(changed) = transform(text, blobs)? {
+            *text = changed;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the old file a second name; a copy where the file system has no links.
+fn keep_old(path: &Path, backup: &Path) -> Result<()> {
+    if std::fs::hard_link(path, backup).is_ok() {
+        return Ok(());
+    }
+    match std::fs::copy(path, backup) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome.map(|_| ()).during("copyfile", backup),
+    }
+}
+
+struct Output {
+    file: AtomicFile,
+    position: u64,
+    table: TextTable,
+}
+
+impl Output {
+    fn write_all(&mut self, content: &Content, header: &[u8]) -> Result<()> {
+        let mut residue: &[Residue] = match content.with_residue {
+            true => &content.texts.residue,
+            false => &[],
+        };
+        self.copy_residue(&mut residue, None, &content.texts.source)?;
+        self.line(&header_line(header))?;
+        let mut reader = content.texts.reader();
+        for (at, &slot) in content.slots.iter().enumerate() {
+            self.copy_residue(&mut residue, Some(slot), &content.texts.source)?;
+            if let Some(text) = content.edited.get(&(at as u32)) {
+                self.entry(text)?;
+                continue;
+            }
+            let upcoming = content.slots.get(at + 1..).unwrap_or_default();
+            let text = reader.read(slot, upcoming, &content.tree)?;
+            let text = text.ok_or_else(|| Error::Internal(format!("no text for slot {slot}")))?;
+            self.entry(&adapt(text, slot, &content.tree))?;
+        }
+        self.copy_residue(&mut residue, Some(Slot::MAX), &content.texts.source)
+    }
+
+    fn line(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn entry(&mut self, text: &[u8]) -> Result<()> {
+        self.table.push(self.position, text.len());
+        self.line(text)?;
+        self.line(b"\n")
+    }
+
+    /// Copies the damaged bytes that belong before a slot (`None`: before the header).
+    fn copy_residue(
+        &mut self,
+        residue: &mut &[Residue],
+        before: Option<Slot>,
+        source: &Source,
+    ) -> Result<()> {
+        const STEP: u64 = 1 << 20;
+        while let Some((first, rest)) = residue.split_first() {
+            let due = match (first.before, before) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(at), Some(limit)) => at <= limit,
+            };
+            if !due {
+                return Ok(());
+            }
+            let mut moved = *first;
+            moved.offset = self.position;
+            self.table.residue.push(moved);
+            let (mut offset, end) = (first.offset, first.offset + first.len);
+            let mut chunk = Vec::new();
+            while offset < end {
+                source.read(offset, (end - offset).min(STEP) as usize, &mut chunk)?;
+                if chunk.is_empty() {
+                    break;
+                }
+                offset += chunk.len() as u64;
+                self.line(&chunk)?;
+            }
+            self.line(b"\n")?;
+            *residue = rest;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "rewrite_tests.rs"]
+mod tests;
