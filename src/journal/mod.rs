@@ -2,6 +2,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`header`] | changing the header in place |
 //! | [`lines`] | streams a file and yields its JSON values with their places |
 //! | [`head`] | reads the few fields of a value that the index needs |
 //! | [`load`] | both together: file in, tree and text table out |
@@ -16,6 +17,7 @@
 
 pub mod adapt;
 pub mod head;
+pub mod header;
 pub mod lines;
 pub mod load;
 pub mod persist;

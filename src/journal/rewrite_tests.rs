@@ -17,9 +17,14 @@ fn load(path: &Path) -> Loaded {
 fn content_of(loaded: Loaded, edited: &[(u32, &str)]) -> Content {
     let texts = SharedTexts::new(loaded.texts);
     Content {
-        header: loaded.header.unwrap_or_else(|| b"{\"type\":\"session\",\"id\":\"made\"}".to_vec()),
+        header: loaded
+            .header
+            .unwrap_or_else(|| b"{\"type\":\"session\",\"id\":\"made\"}".to_vec()),
         slots: (0..loaded.tree.len() as Slot).collect(),
-        edited: edited.iter().map(|&(at, text)| (at, text.as_bytes().to_vec())).collect(),
+        edited: edited
+            .iter()
+            .map(|&(at, text)| (at, text.as_bytes().to_vec()))
+            .collect(),
         tree: Arc::new(loaded.tree),
         texts: texts.snapshot(),
         with_residue: true,
@@ -53,11 +58,34 @@ fn untouched_lines_are_copied_byte_for_byte() {
     let (shared, tree) = (content.shared.clone().unwrap(), Arc::clone(&content.tree));
     rewrite(&disk(), &path, content, &blobs).unwrap();
     let expected = SAMPLE
-        .replace("{\"id\":\"c\",\"parentId\":\"b\"}", "{\"id\":\"c\",\"edited\":true}")
-        .replacen('\n', &format!("{}\n", " ".repeat(HEADER_BLOCK - 41)), 1);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{expected}\n"));
+        .replace(
+            "{\"id\":\"c\",\"parentId\":\"b\"}",
+            "{\"id\":\"c\",\"edited\":true}",
+        )
+        .replacen(
+            '\n',
+            &format!(
+                "{}\n",
+                " ".repeat(HEADER_BLOCK - 1 - SAMPLE.find('\n').unwrap())
+            ),
+            1,
+        );
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        format!("{expected}\n")
+    );
     let table = shared.snapshot();
-    let read = |slot| String::from_utf8(table.reader().read(slot, &[], &tree).unwrap().unwrap().to_vec()).unwrap();
+    let read = |slot| {
+        String::from_utf8(
+            table
+                .reader()
+                .read(slot, &[], &tree)
+                .unwrap()
+                .unwrap()
+                .to_vec(),
+        )
+        .unwrap()
+    };
     assert_eq!(read(2), "{\"id\":\"c\",\"edited\":true}");
     assert!(read(1).starts_with("{\"id\":\"b\""));
     assert_eq!(load(&path).report.skipped_lines, 2);
@@ -79,7 +107,13 @@ fn old_bytes_can_be_kept() {
     let backup = dir.path().join("s.jsonl.bak-1");
     let mut content = content_of(load(&path), &[]);
     content.backup = Some(backup.clone());
-    rewrite(&disk(), &path, content, &BlobStore::new(dir.path().join("b"))).unwrap();
+    rewrite(
+        &disk(),
+        &path,
+        content,
+        &BlobStore::new(dir.path().join("b")),
+    )
+    .unwrap();
     assert_eq!(std::fs::read_to_string(backup).unwrap(), SAMPLE);
 }
 

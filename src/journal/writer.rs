@@ -67,7 +67,11 @@ impl Writer {
             self.open = None;
             return Ok(Appended::Missing);
         }
-        if self.open.as_ref().is_some_and(|open| open.identity != stat.identity) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.identity != stat.identity)
+        {
             self.open = None;
         }
         let open = match &mut self.open {
@@ -215,8 +219,17 @@ mod tests {
                 let second = writer.append(b"second\n").is_ok();
                 let third = writer.append(b"third\n").is_ok();
                 let lines = content(&writer);
-                let expected = [(true, "h"), (first, "first"), (second, "second"), (third, "third")];
-                let whole: Vec<_> = expected.iter().filter(|(ok, _)| *ok).map(|(_, line)| *line).collect();
+                let expected = [
+                    (true, "h"),
+                    (first, "first"),
+                    (second, "second"),
+                    (third, "third"),
+                ];
+                let whole: Vec<_> = expected
+                    .iter()
+                    .filter(|(ok, _)| *ok)
+                    .map(|(_, line)| *line)
+                    .collect();
                 let found: Vec<_> = lines.lines().filter(|line| whole.contains(line)).collect();
                 assert_eq!(found, whole, "{fault:?} at operation {nth}: {lines:?}");
                 if !disk.struck() {
