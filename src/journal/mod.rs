@@ -8,6 +8,7 @@
 //! | [`load`] | both together: file in, tree and text table out |
 //! | [`texts`] | where the text of each loaded entry is, and reading it back |
 //! | [`adapt`] | what must be changed in a loaded text before anybody sees it |
+//! | [`values`] | all values of a text, for callers that want them raw |
 //! | [`walk`] | rewrites chosen strings and members at any depth |
 //! | [`persist`] | the transforms applied before a text is written |
 //! | [`resolve`] | blob references back to their content |
@@ -25,5 +26,6 @@ pub mod queue;
 pub mod resolve;
 pub mod rewrite;
 pub mod texts;
+pub mod values;
 pub mod walk;
 pub mod writer;

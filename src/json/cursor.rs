@@ -62,6 +62,11 @@ impl<'a> Cursor<'a> {
         self.pos
     }
 
+    /// Bytes of a span of the text.
+    pub fn slice(&self, span: Range<usize>) -> &'a [u8] {
+        self.bytes.get(span).unwrap_or_default()
+    }
+
     /// Moves over space, tab, carriage return and line feed.
     pub fn skip_whitespace(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.pos) {

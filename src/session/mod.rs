@@ -4,6 +4,7 @@
 //! An entry is known here by its *slot*, its position in the file (header excluded). What the entry
 //! says beyond the few fields kept in a [`Record`] stays on disk or in the caller's object.
 
+pub mod branch;
 pub mod context;
 pub mod forest;
 pub mod ids;

@@ -3,7 +3,7 @@
 use super::{EntryKind, Role, Symbol};
 
 /// The `parentId` of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Parent {
     /// JSON `null`: a root.
     Null,

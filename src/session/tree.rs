@@ -1,5 +1,8 @@
 //! The index of one session.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use indexmap::IndexMap;
 
 use super::{EntryKind, Interner, Parent, Record, Role, Slot, Symbol, Usage};
@@ -26,6 +29,8 @@ pub struct Tree {
     /// For compactions of version 1 files: the id that their index meant.
     migrated_first_kept: Vec<(Slot, Option<Symbol>)>,
     assistants: u32,
+    /// Children by parent, made when first asked for and kept up to date from then on.
+    children: OnceLock<HashMap<Parent, Vec<Slot>>>,
 }
 
 impl Tree {
@@ -63,17 +68,18 @@ impl Tree {
         &self.records
     }
 
-    /// Changes a record in place; links and id must stay valid symbols of this tree.
-    pub fn record_mut(&mut self, slot: Slot) -> Option<&mut Record> {
-        self.records.get_mut(slot as usize)
-    }
-
     /// Adds an entry at the end and makes it the leaf.
     pub fn push(&mut self, record: Record) -> Slot {
         let slot = self.records.len() as Slot;
         if let Some(meaning) = self.slots.get_mut(record.id as usize) {
             if *meaning == NO_SLOT {
                 self.order.push(record.id);
+                if let Some(children) = self.children.get_mut() {
+                    children.entry(record.parent()).or_default().push(slot);
+                }
+            } else {
+                // A duplicate may move its id to another parent.
+                self.children.take();
             }
             *meaning = slot;
         }
@@ -210,11 +216,15 @@ impl Tree {
     }
 
     /// Entries whose parent is exactly this one, in index order.
-    pub fn children(&self, parent: Parent) -> Vec<Slot> {
-        self.indexed()
-            .filter(|(_, record)| record.parent() == parent)
-            .map(|(slot, _)| slot)
-            .collect()
+    pub fn children(&self, parent: Parent) -> &[Slot] {
+        let children = self.children.get_or_init(|| {
+            let mut children: HashMap<Parent, Vec<Slot>> = HashMap::new();
+            for (slot, record) in self.indexed() {
+                children.entry(record.parent()).or_default().push(slot);
+            }
+            children
+        });
+        children.get(&parent).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -271,6 +281,12 @@ pub(crate) mod tests {
         add(&mut tree, "a", None);
         assert_eq!(tree.find(b"a"), Some(2));
         assert_eq!(tree.children(Parent::Null), [2, 1]);
+        let b = Parent::Id(tree.ids().find(b"b").unwrap());
+        add(&mut tree, "c", Some("b"));
+        assert_eq!(tree.children(b), [3]);
+        add(&mut tree, "a", Some("b"));
+        assert_eq!(tree.children(b), [4, 3]);
+        assert_eq!(tree.children(Parent::Null), [1]);
     }
 
     #[test]
