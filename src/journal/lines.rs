@@ -211,10 +211,10 @@ impl<R: Read> Lines<R> {
         match parse(&mut cursor) {
             Ok(value) => Ok(Some(self.take(from, cursor.pos(), line_end, value, false))),
             Err(fault) => {
-                if fault == Fault::Incomplete {
-                    if let Some(piece) = self.multiline(line_end, parse)? {
-                        return Ok(Some(piece));
-                    }
+                if fault == Fault::Incomplete
+                    && let Some(piece) = self.multiline(line_end, parse)?
+                {
+                    return Ok(Some(piece));
                 }
                 // The lookahead may have moved the line within the buffer.
                 let line_end = memchr(
@@ -271,10 +271,10 @@ impl<R: Read> Lines<R> {
             return None;
         }
         let from = cursor.pos();
-        if let Ok(value) = parse(&mut cursor) {
-            if complete(&value) {
-                return Some(self.take(from, cursor.pos(), line_end, value, true));
-            }
+        if let Ok(value) = parse(&mut cursor)
+            && complete(&value)
+        {
+            return Some(self.take(from, cursor.pos(), line_end, value, true));
         }
         let piece = self.salvage(line_end, parse, complete);
         Some(piece.unwrap_or_else(|| self.junk(line_end)))

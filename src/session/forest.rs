@@ -160,10 +160,10 @@ fn sort_by_time(siblings: &mut [u32], time: impl Fn(u32) -> f64) {
     timed.sort_by(|&a, &b| time(a).partial_cmp(&time(b)).unwrap_or(Ordering::Equal));
     let mut sorted = timed.into_iter();
     for place in siblings.iter_mut() {
-        if !time(*place).is_nan() {
-            if let Some(next) = sorted.next() {
-                *place = next;
-            }
+        if !time(*place).is_nan()
+            && let Some(next) = sorted.next()
+        {
+            *place = next;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What must hold for a replaced file, with and without failures.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

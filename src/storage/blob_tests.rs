@@ -1,5 +1,7 @@
 //! Storing and addressing blobs.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
