@@ -1,5 +1,3 @@
-"use strict";
-
 /**
  * Argument checks shared by the public classes. All throw a `TypeError` that names the argument;
  * inside `async` functions that becomes a rejection.
@@ -58,4 +56,62 @@ function requireArray(value, name) {
   return value;
 }
 
-module.exports = { invalidArgument, optionalString, requireArray, requireObject, requireString };
+/** Returns the number (NaN and infinities included), or throws. */
+function requireNumber(value, name) {
+  if (typeof value !== "number") {
+    throw invalidArgument(name, "of type number", value);
+  }
+  return value;
+}
+
+/** Returns the boolean or `undefined`, or throws. */
+function optionalBoolean(value, name) {
+  if (value !== undefined && typeof value !== "boolean") {
+    throw invalidArgument(name, "of type boolean", value);
+  }
+  return value;
+}
+
+/** Returns the function or `undefined` (for `undefined` and `null`), or throws. */
+function optionalFunction(value, name) {
+  if (value !== undefined && value !== null && typeof value !== "function") {
+    throw invalidArgument(name, "of type function", value);
+  }
+  return value ?? undefined;
+}
+
+/** Returns the object, an empty one for `undefined` and `null`, or throws. */
+function optionalObject(value, name) {
+  return value === undefined || value === null ? {} : requireObject(value, name);
+}
+
+/** Returns one of the allowed strings or `undefined`, or throws. */
+function optionalOneOf(value, allowed, name) {
+  if (value !== undefined && !allowed.includes(value)) {
+    const choices = allowed.map((choice) => `"${choice}"`).join(" or ");
+    throw invalidArgument(name, choices, value);
+  }
+  return value;
+}
+
+/** Returns the bytes (a `Buffer` or another `Uint8Array`), or throws. */
+function requireBytes(value, name) {
+  if (!(value instanceof Uint8Array)) {
+    throw invalidArgument(name, "an instance of Buffer or Uint8Array", value);
+  }
+  return value;
+}
+
+module.exports = {
+  invalidArgument,
+  optionalBoolean,
+  optionalFunction,
+  optionalObject,
+  optionalOneOf,
+  optionalString,
+  requireArray,
+  requireBytes,
+  requireNumber,
+  requireObject,
+  requireString,
+};

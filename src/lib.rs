@@ -20,6 +20,8 @@ pub mod json;
 pub mod session;
 pub mod storage;
 
+// The exports do not exist in the unit-test build, where everything here would be unused.
+#[cfg(not(test))]
 mod bindings;
 
 pub use error::{Error, Result};

@@ -241,6 +241,7 @@ fn random_suffix() -> Result<String> {
     Ok(format!("{random:016x}"))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "atomic_tests.rs"]
 mod tests;

@@ -138,6 +138,7 @@ fn missing_as_none(outcome: Result<Vec<u8>>) -> Result<Option<Vec<u8>>> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "blob_tests.rs"]
 mod tests;

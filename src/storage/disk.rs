@@ -259,46 +259,37 @@ struct OsFile {
     path: PathBuf,
 }
 
-impl OsFile {
-    fn failure(&self, written: usize, source: io::Error) -> WriteFailure {
-        WriteFailure {
-            written,
-            error: Error::io("write", &self.path, source),
-        }
-    }
-
-    /// Calls `write` until the buffer is out. `File::write_all` would not tell how far it got.
-    fn write_fully(
-        &mut self,
-        bytes: &[u8],
-        mut write: impl FnMut(&mut File, usize, &[u8]) -> io::Result<usize>,
-    ) -> Result<(), WriteFailure> {
-        let mut written = 0;
-        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            match write(&mut self.file, written, rest) {
-                Ok(0) => {
-                    return Err(WriteFailure {
-                        written,
-                        error: Error::ShortWrite(self.path.clone()),
-                    });
-                }
-                Ok(count) => written += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failure(written, error)),
+/// Calls `write` until the buffer is out; it gets the rest of the buffer and how much came before.
+/// [`Write::write_all`] would not tell how far it got.
+pub(super) fn write_fully(
+    path: &Path,
+    bytes: &[u8],
+    mut write: impl FnMut(&[u8], usize) -> io::Result<usize>,
+) -> Result<(), WriteFailure> {
+    let mut written = 0;
+    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        let error = match write(rest, written) {
+            Ok(0) => Error::ShortWrite(path.to_path_buf()),
+            Ok(count) => {
+                written += count;
+                continue;
             }
-        }
-        Ok(())
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Error::io("write", path, error),
+        };
+        return Err(WriteFailure { written, error });
     }
+    Ok(())
 }
 
 impl DiskFile for OsFile {
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), WriteFailure> {
-        self.write_fully(bytes, |file, _, rest| file.write(rest))
+        write_fully(&self.path, bytes, |rest, _| self.file.write(rest))
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), WriteFailure> {
-        self.write_fully(bytes, |file, done, rest| {
-            platform::write_at(file, rest, offset + done as u64)
+        write_fully(&self.path, bytes, |rest, written| {
+            platform::write_at(&self.file, rest, offset + written as u64)
         })
     }
 

@@ -6,4 +6,6 @@ pub mod blob;
 pub mod disk;
 #[cfg(test)]
 pub(crate) mod faulty;
+pub mod glob;
 mod platform;
+pub mod text;
