@@ -89,13 +89,15 @@ function fingerprint(dir) {
 function checkTarballs({ main, platform }) {
   step("Contents of the tarballs");
   check("the main package holds the facade, the types, the demo and nothing else", () => {
-    const facade = fs
-      .readdirSync(path.join(root, "js"))
-      .filter((name) => name.endsWith(".js"))
-      .map((name) => `js/${name}`);
+    const from = (dir, ending) =>
+      fs
+        .readdirSync(path.join(root, dir))
+        .filter((name) => name.endsWith(ending))
+        .map((name) => `${dir}/${name}`);
+    const folders = [...from("js", ".js"), ...from("types", ".d.ts")];
     const others = ["CHANGELOG.md", "LICENSE", "README.md", "index.d.ts", "index.js"];
     const demo = ["demo/run.js", "demo/sample-session.jsonl"];
-    assert.deepEqual(main.files, ["package.json", ...others, ...demo, ...facade].sort());
+    assert.deepEqual(main.files, ["package.json", ...others, ...demo, ...folders].sort());
   });
   check("the platform package holds the binary and nothing else", () => {
     const expected = ["LICENSE", "README.md", "package.json", path.basename(binary)];
