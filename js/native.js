@@ -12,18 +12,17 @@
 const fs = require("node:fs");
 const path = require("node:path");
 
-const BINARY_NAME = "session-manager-native";
+const { assertWholeBinary } = require("./binary-check.js");
+
+const NAME = "session-manager-native";
 
 /** True on Linux systems whose C library is musl. */
 function usesMusl() {
-  const report = process.report?.getReport?.();
-  if (report?.header) {
-    return !report.header.glibcVersionRuntime;
-  }
   try {
     return fs.readFileSync("/usr/bin/ldd", "latin1").includes("musl");
   } catch {
-    return false;
+    // No ldd, as in minimal containers. The report is slower to make, so it is asked second.
+    return !process.report?.getReport?.()?.header?.glibcVersionRuntime;
   }
 }
 
@@ -36,34 +35,98 @@ function platformName() {
   return process.platform === "win32" ? `${base}-msvc` : base;
 }
 
-function candidates() {
-  const override = process.env.SESSION_MANAGER_NATIVE_PATH;
-  if (override) {
-    return [override];
+/**
+ * Loads the binary of a local build.
+ *
+ * Names of published platforms are spelled out as literals inside a `try`, because only then do
+ * bundlers embed the file (`bun build --compile`) and tolerate its absence.
+ */
+function loadLocal(platform, file, failures) {
+  try {
+    assertWholeBinary(file);
+    return platform === "linux-x64-gnu"
+      ? require("../session-manager-native.linux-x64-gnu.node")
+      : require(file);
+  } catch (error) {
+    failures.push({ tried: file, error });
+    return undefined;
   }
-  const platform = platformName();
-  return [
-    path.join(__dirname, "..", `${BINARY_NAME}.${platform}.node`),
-    `${BINARY_NAME}-${platform}`,
-  ];
+}
+
+/** Loads the binary of the installed platform package. Literals: see `loadLocal`. */
+function loadInstalled(platform, packageName, failures) {
+  try {
+    checkInstalled(packageName);
+    return platform === "linux-x64-gnu"
+      ? require("session-manager-native-linux-x64-gnu")
+      : require(packageName);
+  } catch (error) {
+    failures.push({ tried: packageName, error });
+    return undefined;
+  }
+}
+
+/** Refuses a platform package of another version, or whose binary is damaged. */
+function checkInstalled(packageName) {
+  let manifest;
+  let binary;
+  try {
+    manifest = require(`${packageName}/package.json`);
+    binary = require.resolve(packageName);
+  } catch {
+    // Not there, or part of a bundle: the load itself will tell.
+    return;
+  }
+  const { version } = require("../package.json");
+  if (manifest.version !== version) {
+    throw new Error(`version ${manifest.version} is installed, version ${version} is needed`);
+  }
+  assertWholeBinary(binary);
+}
+
+function loadOverride(file, failures) {
+  try {
+    assertWholeBinary(file);
+    return require(file);
+  } catch (error) {
+    failures.push({ tried: file, error });
+    return undefined;
+  }
 }
 
 function load() {
+  const platform = platformName();
+  const packageName = `${NAME}-${platform}`;
   const failures = [];
-  for (const candidate of candidates()) {
-    try {
-      return require(candidate);
-    } catch (error) {
-      failures.push({ candidate, error });
-    }
+  const override = process.env.SESSION_MANAGER_NATIVE_PATH;
+  const binding = override
+    ? loadOverride(path.resolve(override), failures)
+    : (loadLocal(platform, path.join(__dirname, "..", `${NAME}.${platform}.node`), failures) ??
+      loadInstalled(platform, packageName, failures));
+  if (binding === undefined) {
+    throw notLoaded(platform, failures, override);
   }
-  const tried = failures.map(({ candidate, error }) => `  ${candidate}: ${error?.message ?? error}`);
+  return binding;
+}
+
+function notLoaded(platform, failures, override) {
+  // Only the first line of each message: the "require stack" below it names this file again.
+  const tried = failures.map(
+    ({ tried, error }) => `  ${tried}: ${String(error?.message ?? error).split("\n", 1)[0]}`,
+  );
+  const remedy = override
+    ? "SESSION_MANAGER_NATIVE_PATH is set, so nothing else was tried."
+    : `The binary comes with the optional dependency ${NAME}-${platform}; installing with optional dependencies left out, or from a lock file made on another platform, loses it.`;
   const failure = new Error(
-    `The native part of ${BINARY_NAME} could not be loaded on ${platformName()}. Tried:\n${tried.join("\n")}`,
+    [
+      `The native part of ${NAME} could not be loaded on ${platform}. Tried:`,
+      ...tried,
+      remedy,
+    ].join("\n"),
     { cause: failures.at(-1)?.error },
   );
   failure.code = "ERR_NATIVE_ADDON_NOT_LOADED";
-  throw failure;
+  return failure;
 }
 
 module.exports = load();
