@@ -76,7 +76,8 @@ describe("a session branched off a path with labels", () => {
     const path = writeSession(join(sessions(), "s.jsonl"), LABELLED);
     const manager = await SessionManager.open(path);
     const snapshot = manager.captureState();
-    const parents = () => (snapshot.fileEntries as AnyEntry[]).map((item) => item.parentId);
+    const parents = () =>
+      (snapshot.fileEntries as unknown as AnyEntry[]).map((item) => item.parentId);
     const before = parents();
     manager.createBranchedSession("a2");
     expect(manager.getEntry("a1")?.parentId).toBe("u1");

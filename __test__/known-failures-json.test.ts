@@ -87,7 +87,8 @@ describe("the spelling of JSON in a session file", () => {
   });
 
   it("keeps unknown fields and their order in edited entries and in the header", async () => {
-    const odd = { zz: 1, ...U("u1", null), extra: { deep: [null] } };
+    const message = userMessage("old");
+    const odd = { zz: 1, ...U("u1", null), message, extra: { deep: [null] } };
     writeSession(path(), [{ first: true, ...H(), last: { x: 1 } }, odd, A("a1", "u1")]);
     const manager = await SessionManager.open(path());
     (manager.getEntry("u1") as unknown as { message: { content: string } }).message.content = "new";
@@ -100,7 +101,7 @@ describe("the spelling of JSON in a session file", () => {
       title: "Name",
       titleSource: "user",
     });
-    expect(first).toBe(JSON.stringify({ ...odd, message: { ...odd.message, content: "new" } }));
+    expect(first).toBe(JSON.stringify({ ...odd, message: { ...message, content: "new" } }));
   });
 });
 

@@ -151,16 +151,33 @@ describe("many lines", () => {
 });
 
 describe("deeply nested data", () => {
-  it("loads, and survives a rewrite", async () => {
-    const depth = 2500;
-    const data = `${"[".repeat(depth)}${'{"a":'.repeat(depth)}1${"}".repeat(depth)}${"]".repeat(depth)}`;
-    const line = JSON.stringify(X("deep", "u1", "DATA")).replace('"DATA"', data);
+  function lineOfDepth(depth: number): string {
+    const half = depth / 2;
+    const data = `${"[".repeat(half)}${'{"a":'.repeat(half)}1${"}".repeat(half)}${"]".repeat(half)}`;
+    return JSON.stringify(X("deep", "u1", "DATA")).replace('"DATA"', data);
+  }
+
+  it("that no serialiser could write again survives a rewrite untouched", async () => {
+    const line = lineOfDepth(20_000);
     writeSession(path(), [H(), U("u1", null), line, A("a1", "deep")]);
     const manager = await SessionManager.open(path());
     expect(contextOf(manager)).toBe("u1 a1");
-    expect(manager.getEntry("deep")).toMatchObject({ type: "custom" });
     await manager.setSessionName("Name");
     expect(linesOf(path())[2]).toBe(line);
+    expect(contextOf(await SessionManager.open(path()))).toBe("u1 a1");
+  });
+
+  it("survives a rewrite of the entry's object, and an append", async () => {
+    const line = lineOfDepth(1000);
+    writeSession(path(), [H(), U("u1", null), line, A("a1", "deep")]);
+    const manager = await SessionManager.open(path());
+    const entry = manager.getEntry("deep") as unknown as AnyEntry;
+    await manager.setSessionName("Name");
+    expect(linesOf(path())[2]).toBe(line);
+    manager.appendCustomEntry("test", entry.data);
+    await manager.flush();
+    const { data } = recordsOf(path()).at(-1) as AnyEntry;
+    expect(JSON.stringify(data)).toBe(JSON.stringify(entry.data));
   });
 });
 
