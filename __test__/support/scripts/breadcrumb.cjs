@@ -6,14 +6,15 @@
 const { existsSync, mkdirSync, readFileSync } = require("node:fs");
 const { join } = require("node:path");
 const { SessionManager } = require("../../../index.js");
+const { assistant, user } = require("./messages.cjs");
 
 const [action, root] = process.argv.slice(2);
 const breadcrumb = join(process.env.PI_CODING_AGENT_DIR, "terminal-sessions", "tmux-%7");
 
 async function startSession() {
   const manager = SessionManager.create(root, join(root, "sessions"));
-  manager.appendMessage({ role: "user", content: "u1", timestamp: 1 });
-  manager.appendMessage({ role: "assistant", content: [], timestamp: 1 });
+  manager.appendMessage(user("u1"));
+  manager.appendMessage(assistant("a1"));
   await manager.flush();
   return manager;
 }
@@ -37,7 +38,7 @@ const actions = {
     for (let n = 0; n < 20; n++) {
       await manager.newSession();
     }
-    manager.createBranchedSession(manager.appendMessage({ role: "user", content: "x" }));
+    manager.createBranchedSession(manager.appendMessage(user("x")));
     return manager;
   },
 };

@@ -6,12 +6,11 @@
 const fs = require("node:fs");
 const { join } = require("node:path");
 const { SessionManager } = require("../../../index.js");
+const { assistant, user } = require("./messages.cjs");
 
 const [way, root] = process.argv.slice(2);
 const dir = join(root, "sessions");
 const manager = SessionManager.create("/w/p", dir);
-const user = (text) => ({ role: "user", content: text, timestamp: 1 });
-const assistant = { role: "assistant", content: [], timestamp: 1 };
 
 function report() {
   const ids = manager.getEntries().map((entry) => entry.id);
@@ -56,7 +55,7 @@ const kill = () => process.kill(process.pid, "SIGKILL");
 
 async function startOnDisk() {
   manager.appendMessage(user("u1"));
-  manager.appendMessage(assistant);
+  manager.appendMessage(assistant("a1"));
   await manager.flush();
 }
 
@@ -64,7 +63,7 @@ const scenarios = {
   /** The whole session and the end in one tick. */
   async fresh(end) {
     manager.appendMessage(user("u1"));
-    manager.appendMessage(assistant);
+    manager.appendMessage(assistant("a1"));
     appendMany();
     end();
   },
@@ -119,7 +118,7 @@ const scenarios = {
   },
   async killFlushed() {
     manager.appendMessage(user("u1"));
-    manager.appendMessage(assistant);
+    manager.appendMessage(assistant("a1"));
     appendMany();
     await manager.flush();
     kill();

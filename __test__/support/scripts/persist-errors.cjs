@@ -8,14 +8,13 @@ const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const { join } = require("node:path");
 const { SessionManager } = require("../../../index.js");
+const { assistant, user } = require("./messages.cjs");
 
 const [fault, phase, firstAfter, root] = process.argv.slice(2);
 const dir = join(root, "disk", "sessions");
 const unhandled = [];
 process.on("unhandledRejection", (reason) => unhandled.push(String(reason)));
 
-const user = (text) => ({ role: "user", content: text, timestamp: 1 });
-const assistant = (text) => ({ role: "assistant", content: [{ type: "text", text }] });
 const filler = join(root, "disk", "filler");
 const aside = join(root, "disk", "aside");
 const limitFileSize = (limit) =>

@@ -6,16 +6,17 @@
 const { join } = require("node:path");
 const { isMainThread, parentPort, Worker, workerData } = require("node:worker_threads");
 const { SessionManager } = require("../../../index.js");
+const { assistant, user } = require("./messages.cjs");
 
 const root = isMainThread ? process.argv[2] : workerData.root;
 
 async function converse() {
   const manager = SessionManager.create("/w/p", join(root, "sessions"));
-  manager.appendMessage({ role: "user", content: "u1", timestamp: 1 });
-  manager.appendMessage({ role: "assistant", content: [], timestamp: 1 });
+  manager.appendMessage(user("u1"));
+  manager.appendMessage(assistant("a1"));
   await manager.flush();
   for (let n = 0; n < 50; n++) {
-    manager.appendMessage({ role: "user", content: `m${n}`, timestamp: 1 });
+    manager.appendMessage(user(`m${n}`));
   }
   const ids = manager.getEntries().map((entry) => entry.id);
   return { manager, ids, file: manager.getSessionFile() };
