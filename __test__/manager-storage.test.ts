@@ -1,0 +1,274 @@
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  FileSessionStorage,
+  findMostRecentSession,
+  getRecentSessions,
+  loadEntriesFromFile,
+  MemorySessionStorage,
+  SessionManager,
+} from "../index.js";
+import { type Loose, loose, unchecked } from "./support/loose.js";
+import { fileOf } from "./support/managers.js";
+import { assistantMessage, userMessage } from "./support/messages.js";
+import { useSandbox } from "./support/sandbox.js";
+import { smallSession } from "./support/session-files.js";
+
+const box = useSandbox();
+
+/** Every call that a manager may make on a storage, and on a writer of it. */
+const STORAGE_CALLS = [
+  "ensureDirSync",
+  "existsSync",
+  "writeTextSync",
+  "statSync",
+  "listFilesSync",
+  "readText",
+  "readTextPrefix",
+  "rename",
+  "unlink",
+  "openWriter",
+];
+
+interface Recorded {
+  calls: string[];
+  lines: string[];
+  storage: Loose;
+  memory: MemorySessionStorage;
+}
+
+/** A storage of the caller's own that records the calls made on it. */
+function recordingStorage(): Recorded {
+  const memory = new MemorySessionStorage();
+  const calls: string[] = [];
+  const lines: string[] = [];
+  const target = loose(memory);
+  const storage: Loose = {};
+  for (const name of [...STORAGE_CALLS, "exists", "writeText"]) {
+    storage[name] = function (this: unknown, ...args: unknown[]) {
+      expect(this, `${name} is called as a method`).toBe(storage);
+      calls.push(name);
+      const result = target[name](...args);
+      if (name !== "openWriter") {
+        return result;
+      }
+      expect(loose(args[1]).flags).toMatch(/^[aw]$/);
+      return {
+        writeLine: (line: string) => {
+          calls.push("writeLine");
+          lines.push(line);
+          return result.writeLine(line);
+        },
+        flush: () => {
+          calls.push("flush");
+          return result.flush();
+        },
+        fsync: () => {
+          calls.push("fsync");
+          return result.fsync();
+        },
+        close: () => {
+          calls.push("close");
+          return result.close();
+        },
+      };
+    };
+  }
+  return { calls, lines, storage, memory };
+}
+
+async function linesOf(storage: MemorySessionStorage, file: string): Promise<Loose[]> {
+  const text = await storage.readText(file);
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+describe("a persisting manager on a memory storage", () => {
+  it("keeps its session there and touches no disk", async () => {
+    const storage = new MemorySessionStorage();
+    const dir = box.path("virtual");
+    const manager = SessionManager.create(box.dir, dir, storage);
+    const file = fileOf(manager);
+    const first = manager.appendMessage(userMessage());
+    await manager.flush();
+    expect(storage.existsSync(file)).toBe(false);
+    const second = manager.appendMessage(assistantMessage());
+    const third = manager.appendModelChange("a/b");
+    await manager.flush();
+    expect((await linesOf(storage, file)).map((line) => line.id)).toEqual([
+      manager.getSessionId(),
+      first,
+      second,
+      third,
+    ]);
+    await manager.close();
+    expect(fs.existsSync(dir)).toBe(false);
+    expect(fs.readdirSync(box.dir)).toEqual([]);
+  });
+
+  it("can be opened, renamed, forked, branched and listed again", async () => {
+    const storage = new MemorySessionStorage();
+    const dir = "/virtual/sessions";
+    const manager = SessionManager.create("/virtual", dir, storage);
+    manager.appendMessage(userMessage("q"));
+    const answer = manager.appendMessage(assistantMessage("a"));
+    await manager.close();
+    const again = await SessionManager.open(fileOf(manager), dir, storage);
+    expect(again.getEntries()).toHaveLength(2);
+    expect(await again.setSessionName("Named", "user")).toBe(true);
+    expect((await linesOf(storage, fileOf(manager)))[0]?.title).toBe("Named");
+    const fork = await again.fork();
+    expect(storage.existsSync(String(fork?.newSessionFile))).toBe(true);
+    const branched = again.createBranchedSession(answer);
+    expect(storage.existsSync(String(branched))).toBe(true);
+    const infos = await SessionManager.list("/virtual", dir, storage);
+    expect(infos.map((info) => info.path).sort()).toEqual(
+      [fileOf(manager), fork?.newSessionFile, branched].sort(),
+    );
+    expect(infos.every((info) => info.messageCount === 2)).toBe(true);
+    expect(await findMostRecentSession(dir, storage)).toBe(infos[0]?.path);
+    expect(await getRecentSessions(dir, 2, storage)).toHaveLength(2);
+    const copy = await SessionManager.forkFrom(fileOf(manager), "/virtual", dir, storage);
+    expect(copy.getEntries()).toHaveLength(2);
+  });
+
+  it("rejects for a path it does not have", async () => {
+    const storage = new MemorySessionStorage();
+    await expect(SessionManager.open("/virtual/none.jsonl", "/v", storage)).rejects.toThrow(
+      "File not found: /virtual/none.jsonl",
+    );
+    await expect(loadEntriesFromFile("/virtual/none.jsonl", storage)).rejects.toThrow(
+      "File not found: /virtual/none.jsonl",
+    );
+  });
+
+  it("loads what was put there as text", async () => {
+    const storage = new MemorySessionStorage();
+    const text = smallSession().map((line) => `${JSON.stringify(line)}\n`);
+    storage.writeTextSync("/v/s.jsonl", text.join(""));
+    expect(await loadEntriesFromFile("/v/s.jsonl", storage)).toEqual(smallSession());
+    const manager = await SessionManager.open("/v/s.jsonl", undefined, storage);
+    expect(manager.getSessionDir()).toBe("/v");
+    expect(manager.getLeafId()).toBe("aaaaaaa2");
+  });
+});
+
+describe("a storage of the caller's own", () => {
+  it("is called as a method, with the documented members only", async () => {
+    const { calls, lines, storage } = recordingStorage();
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    manager.appendMessage(userMessage());
+    manager.appendMessage(assistantMessage());
+    await manager.flush();
+    manager.appendModelChange("a/b");
+    await manager.flush();
+    await manager.setSessionName("Name");
+    await manager.rewriteEntries();
+    await manager.fork();
+    manager.createBranchedSession(manager.getLeafId() ?? "");
+    await manager.close();
+    await SessionManager.open(fileOf(manager), undefined, unchecked(storage));
+    await SessionManager.list("/virtual", "/virtual/s", unchecked(storage));
+    await getRecentSessions("/virtual/s", 3, unchecked(storage));
+    expect(new Set(calls)).not.toContain("exists");
+    expect(new Set(calls)).not.toContain("writeText");
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      expect(line.endsWith("\n")).toBe(true);
+      expect(() => JSON.parse(line)).not.toThrow();
+    }
+  });
+
+  it("sees nothing before the first answer", async () => {
+    const { calls, storage } = recordingStorage();
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    manager.appendMessage(userMessage());
+    await manager.flush();
+    expect(new Set(calls)).toEqual(new Set(["ensureDirSync"]));
+  });
+
+  it("gets the first write as a temporary file that is renamed", async () => {
+    const { calls, memory, storage } = recordingStorage();
+    const renamed: string[][] = [];
+    const rename = storage.rename;
+    storage.rename = function (this: unknown, from: string, to: string) {
+      renamed.push([from, to]);
+      return rename.call(this, from, to);
+    };
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    const file = fileOf(manager);
+    manager.appendMessage(userMessage());
+    manager.appendMessage(assistantMessage());
+    await manager.flush();
+    expect(renamed).toHaveLength(1);
+    expect(renamed[0]?.[1]).toBe(file);
+    const temporary = String(renamed[0]?.[0]);
+    expect(path.dirname(temporary)).toBe("/virtual/s");
+    expect(path.basename(temporary)).toMatch(
+      new RegExp(`^\\.${path.basename(file).replaceAll(".", "\\.")}\\.[0-9a-f]{16}\\.tmp$`),
+    );
+    expect(calls.lastIndexOf("fsync")).toBeLessThan(calls.lastIndexOf("rename"));
+    expect(memory.existsSync(temporary)).toBe(false);
+    expect(memory.existsSync(file)).toBe(true);
+  });
+
+  it("gets later entries through one appending writer", async () => {
+    const { calls, storage } = recordingStorage();
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    manager.appendMessage(userMessage());
+    manager.appendMessage(assistantMessage());
+    await manager.flush();
+    calls.length = 0;
+    manager.appendModelChange("a/1");
+    manager.appendModelChange("a/2");
+    await manager.flush();
+    manager.appendModelChange("a/3");
+    await manager.flush();
+    expect(calls.filter((name) => name === "openWriter").length).toBeLessThanOrEqual(1);
+    expect(calls.filter((name) => name === "rename")).toEqual([]);
+    expect(calls.at(-1)).toBe("fsync");
+  });
+
+  it("may be a subclass of the file storage", async () => {
+    const written: string[] = [];
+    class Watching extends FileSessionStorage {
+      override openWriter(...args: Parameters<FileSessionStorage["openWriter"]>) {
+        written.push(args[0]);
+        return super.openWriter(...args);
+      }
+    }
+    const manager = SessionManager.create(box.dir, box.dir, new Watching());
+    manager.appendMessage(userMessage());
+    manager.appendMessage(assistantMessage());
+    await manager.flush();
+    expect(written.length).toBeGreaterThan(0);
+    expect(fs.existsSync(fileOf(manager))).toBe(true);
+  });
+
+  it("fails appends and flush with its own error, and recovers", async () => {
+    const { memory, storage } = recordingStorage();
+    const failure = new Error("the disk is full");
+    const openWriter = storage.openWriter;
+    let broken = false;
+    storage.openWriter = function (this: unknown, ...args: unknown[]) {
+      if (broken) {
+        throw failure;
+      }
+      return openWriter.apply(this, args);
+    };
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    broken = true;
+    const ids = [manager.appendMessage(userMessage()), manager.appendMessage(assistantMessage())];
+    await expect(manager.flush()).rejects.toBe(failure);
+    broken = false;
+    await manager.flush().catch(() => undefined);
+    await manager.flush();
+    ids.push(manager.appendModelChange("a/b"));
+    await manager.flush();
+    const lines = await linesOf(memory, fileOf(manager));
+    expect(lines.slice(1).map((line) => line.id)).toEqual(ids);
+  });
+});
