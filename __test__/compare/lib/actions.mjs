@@ -5,7 +5,7 @@
 
 import path from "node:path";
 import { build, buildAll, UNDEFINED } from "./recipes.mjs";
-import { READS } from "./reads.mjs";
+import { READS, sessionDir } from "./reads.mjs";
 
 function append(world, slot, { call, args }) {
   return world.call(
@@ -64,6 +64,7 @@ async function factory(world, thunk, idsFrom) {
 
 async function openFile(world, file, dir) {
   await world.claim(file);
+  world.reads(file);
   const { SessionManager } = world.api;
   return factory(world, () => SessionManager.open(file, ...world.withStorage(dir)), file);
 }
@@ -114,6 +115,7 @@ export const COMMANDS = {
         await world.drop(slot);
       }
       world.disk.settleTimes();
+      world.reads(sessionDir(world, dir, cwd));
       const { SessionManager } = world.api;
       return factory(world, () => SessionManager.continueRecent(world.cwd(cwd), ...world.withStorage(world.dir(dir))));
     },
@@ -124,6 +126,7 @@ export const COMMANDS = {
     async run(world, { file, cwd, dir }) {
       const { SessionManager } = world.api;
       const source = world.file(file);
+      world.reads(source);
       const outcome = await factory(
         world,
         () => SessionManager.forkFrom(source, world.cwd(cwd), ...world.withStorage(world.dir(dir))),
@@ -195,7 +198,10 @@ export const COMMANDS = {
 
   createBranchedSession: {
     run(world, { target }, slot) {
-      return world.call(() => slot.manager.createBranchedSession(world.pickId(slot, target)));
+      return world.call(
+        () => slot.manager.createBranchedSession(world.pickId(slot, target)),
+        () => world.api.afterBranchedSession(slot.manager),
+      );
     },
   },
 
@@ -247,7 +253,12 @@ export const COMMANDS = {
   captureState: {
     run(world, _, slot) {
       const state = slot.manager.captureState();
-      slot.snapshots.push({ state, ids: [...slot.ids], source: world.api.titleSource(slot.manager) });
+      slot.snapshots.push({
+        state,
+        leaf: slot.manager.getLeafId(),
+        ids: [...slot.ids],
+        source: world.api.titleSource(slot.manager),
+      });
       return { returns: world.lens.view(world.captured(state)), keys: Object.keys(state).slice(0, 2) };
     },
   },
@@ -257,13 +268,16 @@ export const COMMANDS = {
       if (slot.snapshots.length === 0) {
         return "no snapshot";
       }
-      const { state, ids, source } = slot.snapshots[snapshot % slot.snapshots.length];
+      const { state, leaf, ids, source } = slot.snapshots[snapshot % slot.snapshots.length];
       if (state.sessionFile !== undefined) {
         await world.claim(state.sessionFile, slot);
       }
       slot.ids = [...ids];
       world.api.noteTitleSource(slot.manager, source);
-      return world.call(() => slot.manager.restoreState(state));
+      return world.call(
+        () => slot.manager.restoreState(state),
+        () => world.api.afterRestore(slot.manager, leaf),
+      );
     },
   },
 
@@ -321,14 +335,20 @@ export const COMMANDS = {
   },
 };
 
-/** Switches a manager to a file. */
+/** Switches a manager to a file; after a failure it must be as it was. */
 async function load(world, slot, file) {
   await world.claim(file, slot);
-  return world.call(
+  world.reads(file);
+  const before = world.api.beforeLoad(slot.manager);
+  const outcome = await world.call(
     () => slot.manager.setSessionFile(file),
     () => {
       slot.ids = world.idsIn(path.resolve(file));
       world.api.noteTitleSource(slot.manager, slot.manager.getHeader()?.titleSource);
     },
   );
+  if (outcome.rejects !== undefined) {
+    world.api.afterFailedLoad(slot.manager, before);
+  }
+  return outcome;
 }

@@ -22,6 +22,25 @@ function withoutActiveContext(context) {
   return unexpected ? { unexpected: { activeContextName, activeContextTenant }, ...rest } : rest;
 }
 
+/** Puts the leaf where it was; the package from npm forgets it when it restores a snapshot. */
+function restoreLeaf(manager, leaf) {
+  if (leaf === null || leaf === undefined) {
+    manager.resetLeaf();
+  } else if (manager.getEntry(leaf) !== undefined) {
+    manager.branch(leaf);
+  }
+}
+
+/** Keeps the title in the new header and writes the file as any other write does. */
+async function finishBranchedSession(manager) {
+  const header = manager.getHeader();
+  const name = manager.getSessionName();
+  if (name !== undefined) {
+    header.title = name;
+  }
+  await manager.rewriteEntries();
+}
+
 /** The package from npm. `sources` holds the title source that the contract asks for. */
 async function loadOriginal() {
   const sessions = await import("@oh-my-pi/pi-coding-agent/session/session-manager");
@@ -36,6 +55,13 @@ async function loadOriginal() {
     titleSource: (manager) => sources.get(manager),
     noteTitleSource: (manager, source) => sources.set(manager, source),
     context: (context) => ({ ...context }),
+    afterBranchedSession: finishBranchedSession,
+    afterRestore: restoreLeaf,
+    beforeLoad: (manager) => ({ state: manager.captureState(), leaf: manager.getLeafId() }),
+    afterFailedLoad: (manager, { state, leaf }) => {
+      manager.restoreState(state);
+      restoreLeaf(manager, leaf);
+    },
     setSessionName: async (manager, name, source = "auto") => {
       const clean = cleanName(name);
       if (clean === "" || (sources.get(manager) === "user" && source === "auto")) {
@@ -59,6 +85,10 @@ function loadOurs() {
     },
     titleSource: (manager) => manager.titleSource,
     noteTitleSource: () => {},
+    afterBranchedSession: () => {},
+    afterRestore: () => {},
+    beforeLoad: () => {},
+    afterFailedLoad: () => {},
     context: withoutActiveContext,
     setSessionName: (manager, name, source) => manager.setSessionName(name, source),
   };

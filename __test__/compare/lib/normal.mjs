@@ -7,6 +7,8 @@ import { showString } from "./view.mjs";
 
 const SESSION_ID = /(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])/g;
 const ENTRY_ID = /(?<![0-9a-z])[0-9a-f]{8}(?![0-9a-z])/g;
+/** Copies of damaged files that one implementation keeps; their names must not use up numbers. */
+const SET_ASIDE = /\.(invalid|bak)-[0-9a-f]{16}/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d[.-]\d{3}Z/g;
 
 /** Parses both spellings of a time, the ISO one and the one in file names. */
@@ -19,6 +21,7 @@ export class Normaliser {
   #ids = new Map();
   #from;
   #to;
+  #peeking = false;
 
   constructor({ from, to }) {
     this.#from = from - 5;
@@ -31,6 +34,9 @@ export class Normaliser {
 
   #id(kind, id) {
     let name = this.#ids.get(id);
+    if (name === undefined && this.#peeking) {
+      return id;
+    }
     if (name === undefined) {
       name = `<${kind}${this.#ids.size}>`;
       this.#ids.set(id, name);
@@ -40,6 +46,7 @@ export class Normaliser {
 
   text(text) {
     return text
+      .replace(SET_ASIDE, ".$1-<snowflake>")
       .replace(TIME, (time) => (this.#within(parseTime(time)) ? (time.includes(":") ? "<time>" : "<file-time>") : time))
       .replace(SESSION_ID, (id) => this.#id("session", id))
       .replace(ENTRY_ID, (id) => this.#id("entry", id));
@@ -50,6 +57,16 @@ export class Normaliser {
     const lines = text.split("\n");
     lines[0] = lines[0].replace(/\} +$/, "}").replace(/,"titleSource":"(auto|user)"/, "");
     return lines.map((line) => showString(this.text(line)));
+  }
+
+  /** Normalises without numbering ids that have not appeared yet. */
+  peek(value) {
+    this.#peeking = true;
+    try {
+      return this.value(value);
+    } finally {
+      this.#peeking = false;
+    }
   }
 
   value(value) {
@@ -78,10 +95,11 @@ export class Normaliser {
   }
 
   #disk(changes) {
-    return Object.entries(changes).map(([file, content]) => ({
-      file: this.text(file),
-      content: content?.text === undefined ? content : this.#lines(content.text),
-    }));
+    const out = {};
+    for (const [file, content] of Object.entries(changes)) {
+      out[this.text(file)] = content?.text === undefined ? content : this.#lines(content.text);
+    }
+    return out;
   }
 }
 

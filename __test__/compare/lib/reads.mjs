@@ -19,6 +19,7 @@ function resumeArgument(world, { file, cut, form }) {
 
 /** Loads a file's entries for the free functions, in whatever version it is. */
 async function entriesOf(world, file) {
+  world.reads(world.file(file));
   const entries = await world.api.loadEntriesFromFile(world.file(file), ...world.withStorage());
   return entries;
 }
@@ -34,6 +35,7 @@ export const READS = {
     free: true,
     run(world, { cwd, dir }) {
       world.disk.settleTimes();
+      world.reads(sessionDir(world, dir, cwd));
       const { list } = world.api.SessionManager;
       return world.call(() => list(world.cwd(cwd), ...world.withStorage(world.dir(dir))));
     },
@@ -43,6 +45,7 @@ export const READS = {
     free: true,
     run(world) {
       world.disk.settleTimes();
+      world.reads(world.root);
       return world.call(() => world.api.SessionManager.listAll(...world.withStorage()));
     },
   },
@@ -51,6 +54,7 @@ export const READS = {
     free: true,
     run(world, { dir }) {
       world.disk.settleTimes();
+      world.reads(sessionDir(world, dir));
       return world.call(() => world.api.findMostRecentSession(sessionDir(world, dir), ...world.withStorage()));
     },
   },
@@ -59,6 +63,7 @@ export const READS = {
     free: true,
     run(world, { dir, limit }) {
       world.disk.settleTimes();
+      world.reads(sessionDir(world, dir));
       return world.call(
         () => world.api.getRecentSessions(sessionDir(world, dir), ...world.withStorage(build(limit))),
         (items) => items.map(recent),
@@ -70,6 +75,7 @@ export const READS = {
     free: true,
     run(world, command) {
       world.disk.settleTimes();
+      world.reads(world.root);
       const cwd = world.cwd(command.cwd);
       const dir = world.dir(command.dir);
       const argument = resumeArgument(world, command);
@@ -143,6 +149,7 @@ export const READS = {
   },
 };
 
-function sessionDir(world, dir) {
-  return world.dir(dir) ?? world.api.SessionManager.getDefaultSessionDir(world.cwds[dir % world.cwds.length]);
+/** The directory that an index means; the default one is that of `cwd`. */
+export function sessionDir(world, dir, cwd = dir) {
+  return world.dir(dir) ?? world.api.SessionManager.getDefaultSessionDir(world.cwd(cwd));
 }

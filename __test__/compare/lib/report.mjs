@@ -14,6 +14,16 @@ function printPlan(plan) {
   }
 }
 
+/** Narrows two versions of a file to the first line that differs. */
+function firstLine({ path, left, right }) {
+  if (path[0] !== "disk" || !Array.isArray(left) || !Array.isArray(right)) {
+    return { path, left, right };
+  }
+  const at = left.findIndex((line, i) => line !== right[i]);
+  const line = at < 0 ? left.length : at;
+  return { path: [...path, `line ${line + 1}`], left: left[line], right: right[line] };
+}
+
 function printDifferences(text) {
   let outcome;
   try {
@@ -23,7 +33,7 @@ function printDifferences(text) {
     return;
   }
   console.log(`At step ${outcome.step} (${outcome.command.op}):`);
-  for (const { path, left, right } of outcome.differences.slice(0, 20)) {
+  for (const { path, left, right } of outcome.differences.slice(0, 20).map(firstLine)) {
     console.log(`  ${path.join(" / ")}\n    original: ${cut(left, 900)}\n    ours:     ${cut(right, 900)}`);
   }
   if (outcome.differences.length > 20) {

@@ -103,13 +103,21 @@ export class Lens {
     return out;
   }
 
-  /** How a call ended: a value or an error, at once or later. */
+  /**
+   * How a call failed. Texts made by the engine (TypeError, RangeError) and by the system (those with an
+   * error number) differ between runtimes and are no part of the contract.
+   */
   error(error, how) {
     if (!(error instanceof Error)) {
       return { [how]: this.view(error), notAnError: true };
     }
-    const engineMade = error instanceof TypeError || error instanceof RangeError;
-    const out = { [how]: error.name, message: engineMade ? "" : error.message };
+    if (error instanceof TypeError || error instanceof RangeError) {
+      return { [how]: error.name };
+    }
+    if (/^E[A-Z]+$/.test(error.code ?? "")) {
+      return { [how]: error.name, code: error.code };
+    }
+    const out = { [how]: error.name, message: error.message };
     if (error.code !== undefined) {
       out.code = error.code;
     }

@@ -39,7 +39,6 @@ export class World {
     this.lens = new Lens();
     this.cwds = realCwds();
     this.slots = [];
-    this.snapshots = [];
     this.dirs = [undefined, undefined, path.join(root, "extra"), path.join(root, "other")];
   }
 
@@ -61,10 +60,8 @@ export class World {
     this.files = plan.fixtures.map((spec, n) => this.#layFixture(spec, n));
     this.fixtureCount = this.files.length;
     this.files.push(path.join(root, "extra", "missing.jsonl"));
-    if (plan.storage !== "memory") {
-      fs.mkdirSync(path.join(root, "folder.jsonl"));
-      this.files.push(path.join(root, "folder.jsonl"));
-    }
+    this.folder = path.join(root, "folder.jsonl");
+    fs.mkdirSync(this.folder);
     await this.disk.changes(0);
   }
 
@@ -108,7 +105,11 @@ export class World {
     return this.dirs[index % this.dirs.length];
   }
 
+  /** A session file; now and then a path where there is none, or a directory. */
   file(index) {
+    if (index === 30 && this.plan.storage !== "memory") {
+      return this.folder;
+    }
     return this.files[index % this.files.length];
   }
 
@@ -202,6 +203,7 @@ export class World {
     const slot = this.slot(command);
     const action = COMMANDS[command.op];
     const observation = { op: command.op };
+    this.facts = { reads: [], before: this.#factsOf(slot) };
     if (slot === undefined && !action.free) {
       return { op: command.op, skipped: "no manager" };
     }
@@ -213,7 +215,39 @@ export class World {
       observation.state = this.#state(acting);
     }
     observation.disk = await this.disk.changes(number);
+    this.facts.after = this.slots.map((each) => this.#factsOf(each));
     return observation;
+  }
+
+  /** Notes that a command reads a file or a directory. */
+  reads(file) {
+    this.facts.reads.push(path.resolve(file));
+  }
+
+  /**
+   * What the rules about listed differences need to know. Only the original is asked: asking makes entry
+   * objects exist, which must stay up to the sequence in the other run.
+   */
+  #factsOf(slot) {
+    if (slot === undefined || this.api.name !== "original") {
+      return undefined;
+    }
+    const { manager } = slot;
+    const file = manager.getSessionFile();
+    const entries = manager.getEntries().map(({ id, parentId, type, message }) => ({
+      id,
+      parentId,
+      type,
+      role: message?.role,
+    }));
+    return {
+      file,
+      onDisk: file !== undefined && this.disk.text(file) !== undefined,
+      leaf: manager.getLeafId(),
+      persisted: manager.isPersisted(),
+      entries,
+      hasAssistant: entries.some((entry) => entry.role === "assistant"),
+    };
   }
 
   /** Asks everything of every manager, at the end of a sequence. */
