@@ -3,9 +3,24 @@
  * state and files are recorded by the world afterwards.
  */
 
+import fs from "node:fs";
 import path from "node:path";
 import { build, buildAll, UNDEFINED } from "./recipes.mjs";
 import { READS, sessionDir } from "./reads.mjs";
+
+/** Messages that the original cannot count or cannot write; rare, because they end most comparisons. */
+const ODD_MESSAGES = {
+  1: () => ({ role: "assistant", content: [], provider: "p", model: "m" }),
+  2: () => ({ role: "assistant", content: [], provider: "p", model: "m", usage: { input: 1, output: 1 } }),
+  3: () => null,
+  4: () => ({ role: "user", content: "x", extra: 7n }),
+  5: () => {
+    const message = { role: "user", content: "x" };
+    message.self = message;
+    return message;
+  },
+  6: () => ({ role: "assistant", content: "text", provider: "p", model: "m", usage: { cost: {} } }),
+};
 
 function append(world, slot, { call, args }) {
   return world.call(
@@ -165,6 +180,36 @@ export const COMMANDS = {
           applyEdit({ message: passed }, undefined, edit === "details" ? "content" : edit);
           return id;
         },
+        (id) => void slot.ids.push(id),
+      );
+    },
+  },
+
+  appendAndLook: {
+    async run(world, { text }, slot) {
+      const file = slot.manager.getSessionFile();
+      const written = file !== undefined && fs.existsSync(file);
+      const outcome = await world.call(
+        () => slot.manager.appendMessage({ role: "user", content: text }),
+        async (id) => {
+          slot.ids.push(id);
+          await Bun.sleep(0);
+        },
+      );
+      // Without flush(), a line of a file that is already there arrives within the same turn.
+      const arrived = written && fs.readFileSync(file, "utf8").includes(slot.ids.at(-1));
+      return { outcome, arrived };
+    },
+  },
+
+  odd: {
+    run(world, { kind }, slot) {
+      const message = ODD_MESSAGES[kind]?.();
+      if (message === undefined) {
+        return "nothing odd";
+      }
+      return world.call(
+        () => slot.manager.appendMessage(message),
         (id) => void slot.ids.push(id),
       );
     },

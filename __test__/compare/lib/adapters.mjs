@@ -59,8 +59,12 @@ async function loadOriginal() {
     afterRestore: restoreLeaf,
     beforeLoad: (manager) => ({ state: manager.captureState(), leaf: manager.getLeafId() }),
     afterFailedLoad: (manager, { state, leaf }) => {
-      manager.restoreState(state);
-      restoreLeaf(manager, leaf);
+      try {
+        manager.restoreState(state);
+        restoreLeaf(manager, leaf);
+      } catch {
+        // The original cannot index what it held before, for example a message without usage.
+      }
     },
     setSessionName: async (manager, name, source = "auto") => {
       const clean = cleanName(name);

@@ -55,6 +55,7 @@ const change = fc.oneof(
   { weight: 30, arbitrary: append },
   { weight: 5, arbitrary: command("burst", { list: fc.array(append, { minLength: 2, maxLength: 4 }) }) },
   { weight: 2, arbitrary: command("lateEdit", { message, edit }) },
+  { weight: 2, arbitrary: command("appendAndLook", { text }) },
   { weight: 3, arbitrary: command("appendLabelChange", { target: index, label: fc.constantFrom("L", "M", "", UNDEFINED) }) },
   { weight: 4, arbitrary: command("branch", { target: index }) },
   { weight: 1, arbitrary: command("resetLeaf") },
@@ -82,6 +83,7 @@ const change = fc.oneof(
   { weight: 1, arbitrary: command("reload") },
   { weight: 1, arbitrary: command("sanitize") },
   { weight: 1, arbitrary: command("putBlob", { n: fc.constantFrom(0, 5, 1000) }) },
+  { weight: 1, arbitrary: command("odd", { kind: fc.nat(199) }) },
   { weight: 1, arbitrary: command("artifact", { content: text, tool: fc.constantFrom("bash", "read") }) },
 );
 
@@ -122,7 +124,7 @@ const anyCommand = fc.oneof(
  */
 export const sequence = fc.record({
   observe: fc.constantFrom("all", "all", "cheap", "cheap", "end"),
-  storage: fc.constantFrom("default", "default", "default", "default", "explicit", "memory"),
+  storage: fc.constantFrom("default", "default", "default", "default", "explicit", "custom", "memory"),
   terminal: fc.integer({ min: 0, max: 39 }).map((n) => n === 1),
   fixtures: fc.oneof(
     { weight: 9, arbitrary: fc.array(fixture(0), { maxLength: 4 }) },

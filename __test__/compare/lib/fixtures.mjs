@@ -29,6 +29,10 @@ export const HARMFUL = [
   "nul-bytes",
   "header-damaged",
   "header-second",
+  "duplicate-line",
+  "no-usage",
+  "no-message",
+  "no-id",
   "no-session",
   "empty",
   "blank",
@@ -222,6 +226,11 @@ const DAMAGE = {
     const i = 1 + (at % Math.max(1, lines.length - 1));
     return `${insert(lines, i, "\0".repeat(20) + (lines[i] ?? "")).join("\n")}\n`;
   },
+  "duplicate-line": (lines, at) => `${insert(lines, at, lines.at(-1)).join("\n")}\n`,
+  "no-usage": (lines, at) =>
+    `${insert(lines, at, '{"type":"message","id":"u","parentId":null,"message":{"role":"assistant"}}').join("\n")}\n`,
+  "no-message": (lines, at) => `${insert(lines, at, '{"type":"message","id":"n","parentId":null}').join("\n")}\n`,
+  "no-id": (lines, at) => `${insert(lines, at, '{"type":"custom","customType":"x"}').join("\n")}\n`,
   "header-damaged": (lines) => `${[lines[0].slice(3), ...lines.slice(1)].join("\n")}\n`,
   "header-second": (lines) => `${[...lines.slice(1), lines[0]].join("\n")}\n`,
   "no-session": () => "just some notes\nsecond line\n",

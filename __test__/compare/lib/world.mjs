@@ -6,6 +6,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { COMMANDS } from "./actions.mjs";
+import { customStorage } from "./custom-storage.mjs";
 import { Disk, MemoryDisk } from "./disk.mjs";
 import { CWDS, fixtureText } from "./fixtures.mjs";
 import { Lens } from "./view.mjs";
@@ -55,10 +56,15 @@ export class World {
       this.storage = new api.MemorySessionStorage();
     } else if (plan.storage === "explicit") {
       this.storage = new api.FileSessionStorage();
+    } else if (plan.storage === "custom") {
+      this.storage = customStorage();
     }
     this.#chooseDisk();
-    this.files = plan.fixtures.map((spec, n) => this.#layFixture(spec, n));
-    this.fixtureCount = this.files.length;
+    this.files = [];
+    for (const [n, spec] of plan.fixtures.entries()) {
+      this.files.push(this.#layFixture(spec, n));
+      await this.#tick();
+    }
     this.files.push(path.join(root, "extra", "missing.jsonl"));
     this.folder = path.join(root, "folder.jsonl");
     fs.mkdirSync(this.folder);
@@ -197,9 +203,7 @@ export class World {
   /** Executes one command; the observation is plain JSON. */
   async step(number, command) {
     this.lens.refresh();
-    if (this.plan.storage === "memory") {
-      await this.#nextMillisecond();
-    }
+    await this.#tick();
     const slot = this.slot(command);
     const action = COMMANDS[command.op];
     const observation = { op: command.op };
@@ -265,7 +269,11 @@ export class World {
     }
   }
 
-  async #nextMillisecond() {
+  /** A memory storage takes its times from the clock, which must differ from step to step. */
+  async #tick() {
+    if (this.plan.storage !== "memory") {
+      return;
+    }
     const now = Date.now();
     while (Date.now() === now) {
       await Bun.sleep(0);
