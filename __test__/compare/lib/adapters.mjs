@@ -1,0 +1,105 @@
+/**
+ * The two implementations behind one shape. An adapter does two things only: it finds the exports, and it
+ * bridges the few methods whose shape differs by generation (see differences.md).
+ */
+
+import { createRequire } from "node:module";
+
+/** Title cleaning of the contract; the package from npm stores names as they come. */
+function cleanName(name) {
+  let out = "";
+  for (const unit of name) {
+    const code = unit.codePointAt(0);
+    out += code < 0x20 || (code >= 0x7f && code <= 0x9f) ? " " : unit;
+  }
+  return out.replace(/ +/g, " ").trim();
+}
+
+/** Context without the two keys that the package from npm does not know; they must be undefined here. */
+function withoutActiveContext(context) {
+  const { activeContextName, activeContextTenant, ...rest } = context;
+  const unexpected = activeContextName !== undefined || activeContextTenant !== undefined;
+  return unexpected ? { unexpected: { activeContextName, activeContextTenant }, ...rest } : rest;
+}
+
+/** Puts the leaf where it was; the package from npm forgets it when it restores a snapshot. */
+function restoreLeaf(manager, leaf) {
+  if (leaf === null || leaf === undefined) {
+    manager.resetLeaf();
+  } else if (manager.getEntry(leaf) !== undefined) {
+    manager.branch(leaf);
+  }
+}
+
+/** Keeps the title in the new header and writes the file as any other write does. */
+async function finishBranchedSession(manager) {
+  const header = manager.getHeader();
+  const name = manager.getSessionName();
+  if (name !== undefined) {
+    header.title = name;
+  }
+  await manager.rewriteEntries();
+}
+
+/** The package from npm. `sources` holds the title source that the contract asks for. */
+async function loadOriginal() {
+  const sessions = await import("@oh-my-pi/pi-coding-agent/session/session-manager");
+  const storage = await import("@oh-my-pi/pi-coding-agent/session/session-storage");
+  const utils = await import("@oh-my-pi/pi-utils");
+  const sources = new WeakMap();
+  return {
+    name: "original",
+    ...sessions,
+    ...storage,
+    setAgentDir: (dir) => utils.setAgentDir(dir),
+    titleSource: (manager) => sources.get(manager),
+    noteTitleSource: (manager, source) => sources.set(manager, source),
+    context: (context) => ({ ...context }),
+    afterBranchedSession: finishBranchedSession,
+    afterRestore: restoreLeaf,
+    beforeLoad: (manager) => ({ state: manager.captureState(), leaf: manager.getLeafId() }),
+    afterFailedLoad: (manager, { state, leaf }) => {
+      try {
+        manager.restoreState(state);
+        restoreLeaf(manager, leaf);
+      } catch {
+        // The original cannot index what it held before, for example a message without usage.
+      }
+    },
+    setSessionName: async (manager, name, source = "auto") => {
+      const clean = cleanName(name);
+      if (clean === "" || (sources.get(manager) === "user" && source === "auto")) {
+        return false;
+      }
+      sources.set(manager, source);
+      await manager.setSessionName(clean);
+      return true;
+    },
+  };
+}
+
+/** This repository's package. */
+function loadOurs() {
+  const ours = createRequire(import.meta.url)("../../../index.js");
+  return {
+    name: "ours",
+    ...ours,
+    setAgentDir: (dir) => {
+      process.env.PI_CODING_AGENT_DIR = dir;
+    },
+    titleSource: (manager) => manager.titleSource,
+    noteTitleSource: () => {},
+    afterBranchedSession: () => {},
+    afterRestore: () => {},
+    beforeLoad: () => {},
+    afterFailedLoad: () => {},
+    context: withoutActiveContext,
+    setSessionName: (manager, name, source) => manager.setSessionName(name, source),
+  };
+}
+
+/** Loads the pair to compare; with `self` the original is compared with itself. */
+export async function loadPair(self) {
+  const left = await loadOriginal();
+  return [left, self ? { ...left } : loadOurs()];
+}

@@ -1,0 +1,103 @@
+/** Runs a sequence on both implementations and compares the traces. */
+
+import fs from "node:fs";
+import { explain } from "./differences.mjs";
+import { diff, Normaliser } from "./normal.mjs";
+import { World } from "./world.mjs";
+
+/** Runs the whole plan on one implementation. */
+export async function trace(api, root, plan) {
+  fs.rmSync(root, { recursive: true, force: true });
+  fs.mkdirSync(root, { recursive: true });
+  const window = { from: Date.now(), to: 0 };
+  const world = new World(api, root, plan);
+  const steps = [];
+  const facts = [];
+  await world.prepare();
+  let number = 1;
+  for (const command of [plan.first, ...plan.commands]) {
+    steps.push(await world.step(number++, command));
+    facts.push(world.facts);
+  }
+  steps.push({ op: "end", finish: world.finish() });
+  await world.dispose();
+  window.to = Date.now();
+  return { window, steps, facts };
+}
+
+/** What both runs have on disk, and which files differ for a listed reason. */
+class Files {
+  #sides = [new Map(), new Map()];
+  differing = new Set();
+
+  /** Takes in the changes of one step; returns the files that differ after it. */
+  update(left, right) {
+    const changes = [left ?? {}, right ?? {}];
+    changes.forEach((side, i) => {
+      for (const [file, lines] of Object.entries(side)) {
+        this.#sides[i].set(file, lines);
+      }
+    });
+    const out = [];
+    for (const file of new Set(changes.flatMap(Object.keys))) {
+      const [a, b] = this.#sides.map((side) => side.get(file) ?? null);
+      this.differing.delete(file);
+      if (JSON.stringify(a) !== JSON.stringify(b)) {
+        out.push({ path: ["disk", file], left: a, right: b });
+      }
+    }
+    return out;
+  }
+
+  /** The lines of a file before this step's changes were taken in, as the first run has them. */
+  lines(file) {
+    return this.#sides[0].get(file) ?? null;
+  }
+}
+
+/** One step of both runs: every difference is explained by a rule, or is reported. */
+function judgeStep(context, differences, used) {
+  const unexplained = [];
+  let stopped;
+  for (const difference of differences) {
+    const explained = explain(context, difference);
+    if (explained === undefined) {
+      unexplained.push(difference);
+      continue;
+    }
+    used.set(explained.rule, (used.get(explained.rule) ?? 0) + 1);
+    if (difference.path[0] === "disk") {
+      context.files.differing.add(difference.path[1]);
+    }
+    if (explained.verdict === "stop") {
+      stopped ??= explained.rule;
+    }
+  }
+  return { unexplained, stopped };
+}
+
+/**
+ * Compares two traces. The result is undefined when nothing differs but what is listed, `{ stopped }` when
+ * the traces part at a listed difference, and `{ step, differences }` otherwise.
+ */
+export function compareTraces(plan, left, right, used) {
+  const names = [new Normaliser(left.window), new Normaliser(right.window)];
+  const commands = [plan.first, ...plan.commands, { op: "end" }];
+  const files = new Files();
+  for (let i = 0; i < commands.length; i++) {
+    const { disk: diskA, ...a } = names[0].value(left.steps[i]);
+    const { disk: diskB, ...b } = names[1].value(right.steps[i]);
+    const facts = names[0].peek(left.facts[i]);
+    const before = Object.fromEntries((facts?.reads ?? []).map((file) => [file, files.lines(file)]));
+    const differences = [...diff(a, b), ...files.update(diskA, diskB)];
+    const context = { plan, command: commands[i], index: i, a, b, facts, before, files };
+    const { unexplained, stopped } = judgeStep(context, differences, used);
+    if (stopped !== undefined) {
+      return { stopped, step: i };
+    }
+    if (unexplained.length > 0) {
+      return { step: i, command: commands[i], differences: unexplained };
+    }
+  }
+  return undefined;
+}
