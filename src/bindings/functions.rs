@@ -4,6 +4,7 @@ use napi::JsString;
 use napi::bindgen_prelude::{Env, PromiseRaw, Uint8Array, Uint32Array};
 use napi_derive::napi;
 
+use super::error::OrThrow;
 use super::task::run_blocking;
 use super::{SNOWFLAKES, text};
 use crate::error::IoContext;
@@ -112,6 +113,16 @@ pub fn persistable_text<'env>(
         },
         |_, text| Ok(text),
     )
+}
+
+/// Like [`persistable_text`], before the call returns.
+#[napi(catch_unwind)]
+pub fn persistable_text_now(env: &Env, json: String, blobs_dir: String) -> napi::Result<String> {
+    let blobs = BlobStore::new(blobs_dir.into());
+    let text = transform(json.as_bytes(), &blobs)
+        .or_throw(env)?
+        .into_owned();
+    Ok(String::from_utf8(text).unwrap_or(json))
 }
 
 /// A header line with its padding, without the line feed.

@@ -79,17 +79,13 @@ impl SessionJournal {
         }
     }
 
-    /// Queues entries without looking for a shortcut, for the end of a process.
+    /// Appends entries before the call returns, after everything that is queued; for the end of a
+    /// process. `true` means that the file must be rewritten as a whole. Blocks.
     #[napi(catch_unwind)]
-    pub fn enqueue(&self, entries: Vec<String>) {
+    pub fn append_blocking(&self, env: &Env, entries: Vec<String>) -> napi::Result<bool> {
         let entries = entries.into_iter().map(String::into_bytes).collect();
-        self.journal.submit(Op::Append(entries), Box::new(|_| {}));
-    }
-
-    /// Serves everything that is queued on the calling thread. Blocks.
-    #[napi(catch_unwind)]
-    pub fn drain(&self) {
-        self.journal.drain();
+        let done = self.run_here(Op::Append(entries)).or_throw(env)?;
+        Ok(done == Done::NeedsRewrite)
     }
 
     /// Replaces the file by the header and all entries of a session.
@@ -112,18 +108,8 @@ impl SessionJournal {
         core: &SessionCore,
         options: RewriteOptions,
     ) -> napi::Result<()> {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let reply = move |outcome| {
-            // The receiver waits below.
-            let _ = sender.send(outcome);
-        };
         let op = Op::Rewrite(Box::new(content_of(core, options)));
-        self.journal.submit(op, Box::new(reply));
-        self.journal.drain();
-        let outcome = receiver
-            .recv()
-            .unwrap_or_else(|_| Err(Error::Internal("no answer".to_owned())));
-        outcome.map(|_| ()).or_throw(env)
+        self.run_here(op).map(|_| ()).or_throw(env)
     }
 
     /// Replaces the header in place; `true` when it does not fit.
@@ -157,6 +143,20 @@ impl SessionJournal {
     #[napi(getter, catch_unwind)]
     pub fn blobs_dir(&self) -> String {
         self.blobs.dir().to_string_lossy().into_owned()
+    }
+
+    /// Runs an operation, and all that is queued before it, on this thread.
+    fn run_here(&self, op: Op) -> crate::Result<Done> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let reply = move |outcome| {
+            // The receiver waits below.
+            let _ = sender.send(outcome);
+        };
+        self.journal.submit(op, Box::new(reply));
+        self.journal.drain();
+        receiver
+            .recv()
+            .unwrap_or_else(|_| Err(Error::Internal("no answer".to_owned())))
     }
 
     fn submit<'env>(&self, env: &'env Env, op: Op) -> napi::Result<PromiseRaw<'env, bool>> {

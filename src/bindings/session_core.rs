@@ -31,13 +31,6 @@ pub(super) type JsId<'a> = Either<JsString<'a>, f64>;
 /// A parent link as JavaScript gives it; `undefined` and other values count as absent.
 pub(super) type JsParent<'a> = Either3<JsString<'a>, f64, Null>;
 
-/// State of a session core that can be put back.
-#[napi]
-pub struct SessionSnapshot {
-    tree: Arc<Tree>,
-    texts: SharedTexts,
-}
-
 /// The tree of one session.
 #[napi]
 pub struct SessionCore {
@@ -76,20 +69,22 @@ impl SessionCore {
         change(Arc::make_mut(&mut self.tree.borrow_mut()))
     }
 
-    /// Forgets everything.
+    /// A session that was read. It can be taken once.
     #[napi(catch_unwind)]
-    pub fn clear(&self) {
-        *self.tree.borrow_mut() = Arc::default();
-        *self.texts.borrow_mut() = SharedTexts::default();
+    pub fn from_loaded(loaded: &LoadedSession, blobs_dir: String) -> SessionCore {
+        let core = Self::new(blobs_dir);
+        if let Some(session) = loaded.take() {
+            *core.tree.borrow_mut() = Arc::new(session.tree);
+            *core.texts.borrow_mut() = SharedTexts::new(session.texts);
+        }
+        core
     }
 
-    /// Takes over what was loaded.
+    /// A new entry id that this session does not use yet.
     #[napi(catch_unwind)]
-    pub fn adopt(&self, loaded: &LoadedSession) {
-        if let Some(session) = loaded.take() {
-            *self.tree.borrow_mut() = Arc::new(session.tree);
-            *self.texts.borrow_mut() = SharedTexts::new(session.texts);
-        }
+    pub fn fresh_id(&self, now: f64) -> String {
+        let tree = self.tree.borrow();
+        snowflake::entry_id(|id| tree.find(id.as_bytes()).is_some(), &SNOWFLAKES, now)
     }
 
     /// Adds an entry below the leaf and makes it the leaf; gives its new id. `usage` holds the six
@@ -337,22 +332,6 @@ impl SessionCore {
             .into_iter()
             .flat_map(|missing| [place(missing.place).to_owned(), missing.hash])
             .collect()
-    }
-
-    /// The state as it is now. Cheap: copies are made when the state changes.
-    #[napi(catch_unwind)]
-    pub fn snapshot(&self) -> SessionSnapshot {
-        SessionSnapshot {
-            tree: self.tree(),
-            texts: self.texts(),
-        }
-    }
-
-    /// Puts a state back.
-    #[napi(catch_unwind)]
-    pub fn restore(&self, snapshot: &SessionSnapshot) {
-        *self.tree.borrow_mut() = Arc::clone(&snapshot.tree);
-        *self.texts.borrow_mut() = snapshot.texts.clone();
     }
 
     /// What a session made of the path to a slot takes over: number of kept entries, the kept

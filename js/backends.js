@@ -1,0 +1,232 @@
+"use strict";
+
+/**
+ * The two ways in which the lines of one session file get written: natively, or through the
+ * methods of a storage object. Both keep what could not be written and try it again first.
+ *
+ * Operations resolve (or return) `true` when the file must be rewritten as a whole.
+ */
+
+const fs = require("node:fs");
+const path = require("node:path");
+
+const native = require("./native.js");
+const { isNativeStorage } = require("./storage-kind.js");
+
+/** Writes natively. */
+class NativeBackend {
+  #journal;
+
+  constructor(filePath, blobsDir) {
+    this.filePath = filePath;
+    this.#journal = new native.SessionJournal(filePath, blobsDir);
+  }
+
+  get isOpen() {
+    return this.#journal.isOpen;
+  }
+
+  exists() {
+    return fs.existsSync(this.filePath);
+  }
+
+  append(texts) {
+    return this.#journal.append(texts);
+  }
+
+  rewrite(table, options) {
+    return this.#journal.rewrite(table.core, { ...options, ...table.editedTexts() });
+  }
+
+  rewriteNow(table, options) {
+    this.#journal.rewriteNow(table.core, { ...options, ...table.editedTexts() });
+  }
+
+  /** Changes the header line only. */
+  replaceHeader(header, id) {
+    return this.#journal.replaceHeader(header, id);
+  }
+
+  sync() {
+    return this.#journal.sync();
+  }
+
+  close() {
+    return this.#journal.close();
+  }
+
+  /** Appends at the end of the process. */
+  appendBlocking(texts) {
+    return this.#journal.appendBlocking(texts);
+  }
+}
+
+/** Writes through a storage object, one call after the other. */
+class StorageBackend {
+  #storage;
+  #blobsDir;
+  #tail = Promise.resolve();
+  #writer;
+  #backlog = [];
+
+  constructor(storage, filePath, blobsDir) {
+    this.filePath = filePath;
+    this.#storage = storage;
+    this.#blobsDir = blobsDir;
+  }
+
+  get isOpen() {
+    return this.#writer !== undefined;
+  }
+
+  exists() {
+    return this.#storage.existsSync(this.filePath);
+  }
+
+  append(texts) {
+    return this.#queue(async () => {
+      this.#backlog.push(...texts);
+      await this.#writeBacklog();
+      return false;
+    });
+  }
+
+  rewrite(table, options) {
+    const header = options.header;
+    const texts = Array.from({ length: table.count }, (_, slot) => table.textOf(slot));
+    return this.#queue(async () => {
+      await this.#closeWriter();
+      const lines = await Promise.all(texts.map((text) => this.#persistable(text)));
+      await this.#replace(await this.#headerLine(header), lines, options.tempSuffix);
+      this.#backlog.length = 0;
+      return false;
+    });
+  }
+
+  rewriteNow(table, options) {
+    const persistable = (text) => native.persistableTextNow(text, this.#blobsDir);
+    const lines = [native.paddedHeader(persistable(options.header))];
+    for (let slot = 0; slot < table.count; slot++) {
+      lines.push(persistable(table.textOf(slot)));
+    }
+    this.#storage.writeTextSync(this.filePath, `${lines.join("\n")}\n`);
+  }
+
+  /** Storages have no way to write in place. */
+  async replaceHeader() {
+    return true;
+  }
+
+  sync() {
+    return this.#queue(async () => {
+      await this.#writeBacklog();
+      await this.#writer?.flush();
+      await this.#writer?.fsync();
+      return false;
+    });
+  }
+
+  close() {
+    return this.#queue(async () => {
+      await this.#writeBacklog();
+      await this.#closeWriter();
+      return false;
+    });
+  }
+
+  /** A storage's promises cannot be waited for at the end of a process. */
+  appendBlocking() {
+    return false;
+  }
+
+  #queue(work) {
+    const result = this.#tail.then(work);
+    this.#tail = result.then(
+      () => {},
+      () => {},
+    );
+    return result;
+  }
+
+  #persistable(text) {
+    return native.persistableText(text, this.#blobsDir);
+  }
+
+  async #headerLine(header) {
+    return native.paddedHeader(await this.#persistable(header));
+  }
+
+  async #writeBacklog() {
+    while (this.#backlog.length > 0) {
+      const text = await this.#persistable(this.#backlog[0]);
+      this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: () => {} });
+      try {
+        await this.#writer.writeLine(`${text}\n`);
+      } catch (error) {
+        await this.#abandonWriter();
+        throw error;
+      }
+      this.#backlog.shift();
+    }
+  }
+
+  async #closeWriter() {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    if (writer) {
+      await writer.flush();
+      await writer.close();
+    }
+  }
+
+  /** A writer that failed once fails for ever: the next try needs a new one. */
+  async #abandonWriter() {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    try {
+      await writer?.close();
+    } catch {
+      // The write's own error is the one to report.
+    }
+  }
+
+  async #replace(header, lines, suffix) {
+    const directory = path.dirname(this.filePath);
+    const temp = path.join(directory, `.${path.basename(this.filePath)}.${suffix}.tmp`);
+    let writer;
+    try {
+      writer = this.#storage.openWriter(temp, { flags: "w", onError: () => {} });
+      for (const line of [header, ...lines]) {
+        await writer.writeLine(`${line}\n`);
+      }
+      await writer.flush();
+      await writer.fsync();
+      await writer.flush();
+      await writer.close();
+      writer = undefined;
+      await this.#storage.rename(temp, this.filePath);
+    } catch (error) {
+      await this.#cleanUp(writer, temp);
+      throw error;
+    }
+  }
+
+  async #cleanUp(writer, temp) {
+    for (const step of [() => writer?.close(), () => this.#storage.unlink(temp)]) {
+      try {
+        await step();
+      } catch {
+        // The error that led here is the one to report.
+      }
+    }
+  }
+}
+
+/** The backend for a file in a storage. */
+function backendFor(storage, filePath, blobsDir) {
+  return isNativeStorage(storage)
+    ? new NativeBackend(filePath, blobsDir)
+    : new StorageBackend(storage, filePath, blobsDir);
+}
+
+module.exports = { backendFor };

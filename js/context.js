@@ -1,0 +1,198 @@
+"use strict";
+
+/**
+ * The context for the model. Which entries count is decided natively from their kinds; here the
+ * values are read from the entry objects, whatever the caller made of them in the meantime.
+ */
+
+const native = require("./native.js");
+const { packedKind } = require("./entry-kinds.js");
+
+/** The context of a session without entries, or with the leaf before all of them. */
+function emptyContext() {
+  return {
+    messages: [],
+    thinkingLevel: "off",
+    serviceTier: undefined,
+    models: {},
+    injectedTtsrRules: [],
+    selectedMCPToolNames: [],
+    hasPersistedMCPToolSelection: false,
+    mode: "none",
+  };
+}
+
+const millis = (entry) => new Date(entry.timestamp).getTime();
+
+/** The message that an entry becomes; undefined for none. */
+function messageOf(entry) {
+  switch (entry.type) {
+    case "message":
+      return typeof entry.message?.role === "string" ? entry.message : undefined;
+    case "custom_message":
+      return {
+        role: "custom",
+        customType: entry.customType,
+        content: entry.content,
+        display: entry.display,
+        details: entry.details,
+        attribution: entry.attribution,
+        timestamp: millis(entry),
+      };
+    case "branch_summary":
+      if (!entry.summary) {
+        return undefined;
+      }
+      return {
+        role: "branchSummary",
+        summary: entry.summary,
+        fromId: entry.fromId,
+        timestamp: millis(entry),
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** What a provider kept of the conversation before a compaction; undefined for nothing usable. */
+function remoteCompaction(compaction) {
+  const kept = compaction.preserveData?.openaiRemoteCompaction;
+  if (kept === null || typeof kept !== "object") {
+    return undefined;
+  }
+  const { provider, replacementHistory } = kept;
+  if (typeof provider !== "string" || provider === "" || !Array.isArray(replacementHistory)) {
+    return undefined;
+  }
+  return { type: "openaiResponsesHistory", provider, items: replacementHistory };
+}
+
+function summaryMessage(compaction, providerPayload) {
+  return {
+    role: "compactionSummary",
+    summary: compaction.summary,
+    shortSummary: compaction.shortSummary,
+    tokensBefore: compaction.tokensBefore,
+    providerPayload,
+    timestamp: millis(compaction),
+  };
+}
+
+/** Names of models by role; later entries override earlier ones. */
+function modelsOf(entries) {
+  const models = {};
+  for (const entry of entries) {
+    if (entry.type === "model_change") {
+      if (entry.model) {
+        models[entry.role ?? "default"] = entry.model;
+      }
+    } else {
+      models.default = `${entry.message?.provider}/${entry.message?.model}`;
+    }
+  }
+  return models;
+}
+
+const listOf = (value) => (Array.isArray(value) ? value : []);
+
+function injectedRules(entries) {
+  return [...new Set(entries.flatMap((entry) => listOf(entry.injectedRules)))];
+}
+
+/**
+ * Builds a context.
+ *
+ * @param kinds packed kinds of the path's entries, root first
+ * @param entriesAt gives the entries at some positions of the path
+ * @param positionOf gives the position of an id on the path, or -1
+ */
+function assembleContext(kinds, entriesAt, positionOf) {
+  const plan = native.planContextSettings(kinds);
+  const modelCount = plan[6];
+  const wanted = [...plan.subarray(0, 6)].filter((at) => at > 0).map((at) => at - 1);
+  const deciding = entriesAt(wanted);
+  let taken = 0;
+  const next = (at) => (plan[at] > 0 ? deciding[taken++] : undefined);
+  const thinking = next(0);
+  const tier = next(1);
+  const context = next(2);
+  const tools = next(3);
+  const mode = next(4);
+  const compaction = next(5);
+
+  const messages = [];
+  let firstKept = -1;
+  if (compaction) {
+    const providerPayload = remoteCompaction(compaction);
+    messages.push(summaryMessage(compaction, providerPayload));
+    firstKept = providerPayload ? -1 : positionOf(compaction.firstKeptEntryId);
+  }
+  const emitted = native.planContextMessages(kinds, plan[5] - 1, firstKept);
+  for (const entry of entriesAt(emitted)) {
+    const message = messageOf(entry);
+    if (message !== undefined) {
+      messages.push(message);
+    }
+  }
+  return {
+    messages,
+    thinkingLevel: thinking ? (thinking.thinkingLevel ?? "off") : "off",
+    serviceTier: tier?.serviceTier ?? undefined,
+    models: modelsOf(entriesAt(plan.subarray(7, 7 + modelCount))),
+    activeContextName: context?.contextName,
+    activeContextTenant: context?.tenant,
+    injectedTtsrRules: injectedRules(entriesAt(plan.subarray(7 + modelCount))),
+    selectedMCPToolNames: tools ? [...listOf(tools.selectedToolNames)] : [],
+    hasPersistedMCPToolSelection: tools !== undefined,
+    mode: mode ? mode.mode : "none",
+    modeData: mode?.data,
+  };
+}
+
+/** The path from the root to an entry through an index; ends at the first repeated entry. */
+function pathThrough(byId, leaf) {
+  const path = [];
+  const seen = new Set();
+  for (let entry = leaf; entry && !seen.has(entry); ) {
+    seen.add(entry);
+    path.push(entry);
+    entry = entry.parentId ? byId.get(entry.parentId) : undefined;
+  }
+  return path.reverse();
+}
+
+/**
+ * The context of a list of entries, without a manager.
+ *
+ * @param entries session entries (no header)
+ * @param leafId where the path ends; null for the empty context, the last entry by default
+ * @param byId index to follow instead of one made of `entries`
+ */
+function buildSessionContext(entries, leafId, byId) {
+  const index = byId ?? new Map(entries.map((entry) => [entry.id, entry]));
+  if (leafId === null) {
+    return emptyContext();
+  }
+  const leaf = (leafId ? index.get(leafId) : undefined) ?? entries.at(-1);
+  if (!leaf) {
+    return emptyContext();
+  }
+  const path = pathThrough(index, leaf);
+  return assembleContext(
+    Uint8Array.from(path, packedKind),
+    (positions) => Array.from(positions, (at) => path[at]),
+    (id) => path.findIndex((entry) => entry.id === id),
+  );
+}
+
+/** The last compaction in a list of entries, or null. */
+function getLatestCompactionEntry(entries) {
+  return entries.findLast((entry) => entry?.type === "compaction") ?? null;
+}
+
+module.exports = {
+  assembleContext,
+  buildSessionContext,
+  emptyContext,
+  getLatestCompactionEntry,
+};

@@ -1,0 +1,174 @@
+"use strict";
+
+/**
+ * The entries of one session as objects.
+ *
+ * The native core knows every entry by a slot; the object of a loaded entry is made from its text
+ * when somebody asks for it, and kept from then on, so that the same entry is always the same
+ * object. Objects of new entries are the ones that were appended.
+ */
+
+const native = require("./native.js");
+const { kindOf, roleOf } = require("./entry-kinds.js");
+const { log } = require("./logger.js");
+const { serialize } = require("./serialize.js");
+const { usageOfMessage } = require("./usage.js");
+
+/** Bytes of JSON that are turned into objects at once. */
+const PARSE_BYTES = 16 << 20;
+
+const parseJson = JSON.parse;
+
+const MISSING_BLOB = {
+  image: "Blob not found for image reference",
+  imageUrl: "Blob not found for persisted image data URL",
+};
+
+class EntryTable {
+  /** The native tree. */
+  core;
+  /** Entry objects by slot; undefined where none was asked for. */
+  objects;
+  #reportedBlobs = new Set();
+
+  constructor(core, objects) {
+    this.core = core;
+    this.objects = objects;
+  }
+
+  /** The table of a session without entries. */
+  static empty(blobsDir) {
+    return new EntryTable(new native.SessionCore(blobsDir), []);
+  }
+
+  /** The table of a session that was read. */
+  static loaded(loaded, blobsDir) {
+    const core = native.SessionCore.fromLoaded(loaded, blobsDir);
+    return new EntryTable(core, new Array(core.count).fill(undefined));
+  }
+
+  /** The table of entries that exist as objects. */
+  static of(entries, blobsDir) {
+    const table = EntryTable.empty(blobsDir);
+    for (const entry of entries) {
+      table.push(entry);
+    }
+    return table;
+  }
+
+  get count() {
+    return this.objects.length;
+  }
+
+  /** Adds an entry that has its id; gives its usage numbers, if it counts. */
+  push(entry) {
+    const usage = entry.type === "message" ? usageOfMessage(entry.message) : undefined;
+    const timestamp = new Date(entry.timestamp).getTime();
+    const kind = kindOf(entry);
+    this.core.push(idOf(entry.id), linkOf(entry.parentId), kind, roleOf(entry), timestamp, usage);
+    this.objects.push(entry);
+    if (entry.type === "label") {
+      this.core.setLabel(idOf(entry.targetId), labelOf(entry.label));
+    }
+    return usage;
+  }
+
+  /** The slot of an id, or -1. */
+  find(id) {
+    return typeof id === "string" || typeof id === "number" ? this.core.find(id) : -1;
+  }
+
+  /** The object in a slot. */
+  at(slot) {
+    if (this.objects[slot] === undefined) {
+      this.#materialize(Uint32Array.of(slot));
+    }
+    return this.objects[slot];
+  }
+
+  /** The objects in some slots. */
+  many(slots) {
+    this.#materialize(slots);
+    const objects = this.objects;
+    return Array.from(slots, (slot) => objects[slot]);
+  }
+
+  /** All entries, or the first `count`, as a new array. */
+  all(count = this.count) {
+    const missing = [];
+    for (let slot = 0; slot < count; slot++) {
+      if (this.objects[slot] === undefined) {
+        missing.push(slot);
+      }
+    }
+    this.#materialize(Uint32Array.from(missing));
+    return this.objects.slice(0, count);
+  }
+
+  /** JSON texts of the entries whose object exists: they may have been changed. */
+  editedTexts() {
+    const edited = [];
+    const texts = [];
+    this.objects.forEach((entry, slot) => {
+      if (entry !== undefined) {
+        edited.push(slot);
+        texts.push(serialize(entry));
+      }
+    });
+    return { edited, texts };
+  }
+
+  /** The JSON text that belongs on disk for a slot. */
+  textOf(slot) {
+    const entry = this.objects[slot];
+    return entry === undefined ? this.core.storedText(slot) : serialize(entry);
+  }
+
+  #materialize(slots) {
+    const objects = this.objects;
+    const missing = slots.filter((slot) => objects[slot] === undefined);
+    if (missing.length === 0) {
+      return;
+    }
+    const wanted = missing instanceof Uint32Array ? missing : Uint32Array.from(missing);
+    for (let from = 0; from < wanted.length; ) {
+      const entries = parseJson(this.core.readTexts(wanted, from, PARSE_BYTES));
+      entries.forEach((entry, at) => {
+        // A slot may be asked for twice in one list; the first object stays.
+        objects[wanted[from + at]] ??= entry;
+      });
+      from = this.core.nextText;
+    }
+    this.#reportMissingBlobs();
+  }
+
+  /** One warning for each blob that is not there. */
+  #reportMissingBlobs() {
+    const missing = this.core.takeMissingBlobs();
+    for (let at = 0; at < missing.length; at += 2) {
+      const hash = missing[at + 1];
+      if (!this.#reportedBlobs.has(hash)) {
+        this.#reportedBlobs.add(hash);
+        log("warn", MISSING_BLOB[missing[at]], { hash });
+      }
+    }
+  }
+}
+
+/** An id as the core takes it; values that cannot identify anything become text. */
+function idOf(id) {
+  return typeof id === "number" ? id : String(id);
+}
+
+/** A parent link as the core takes it: undefined for values that link to nothing. */
+function linkOf(parentId) {
+  const links = parentId === null || typeof parentId === "string" || typeof parentId === "number";
+  return links ? parentId : undefined;
+}
+
+/** A label as the core takes it. */
+function labelOf(label) {
+  return typeof label === "string" ? label : undefined;
+}
+
+module.exports = { EntryTable, linkOf };

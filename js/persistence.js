@@ -1,0 +1,334 @@
+"use strict";
+
+/**
+ * When the entries of one session file are written.
+ *
+ * Nothing is written before the first reason to: an assistant message, or a caller that wants the
+ * file. The first write is a rewrite of the whole file, later entries are appended. Objects are
+ * turned into text in a microtask, all of one tick together, so that what the caller changes in the
+ * tick of the append reaches the disk. No timers are used.
+ *
+ * The first error is latched: `append*` throw it, `flush` rejects with it. Every later operation
+ * tries the whole backlog again, and success clears the latch.
+ */
+
+const { registerUnfinished, unregisterFinished } = require("./exit.js");
+const { log } = require("./logger.js");
+const native = require("./native.js");
+const { serialize } = require("./serialize.js");
+
+const ignore = () => {};
+
+class Persistence {
+  #table;
+  #backend;
+  #header;
+  /** Slots below this one have been handed to the backend. */
+  #handedOver = 0;
+  #latch;
+  #scheduled = false;
+  #inFlight = new Set();
+  /** A rewrite that waits for its turn, and one that runs. */
+  #nextRewrite;
+  #rewriting;
+  #ensured;
+  #backup;
+
+  /** The file is believed to hold everything except what is queued for it. */
+  flushed;
+  /** The next persisted change must rewrite the file. */
+  needsFullRewrite;
+
+  /**
+   * @param table entries of the session
+   * @param backend writer of its file
+   * @param header gives the header object
+   * @param state `onDisk`: the file holds the entries; `needsFullRewrite`; `backup`: keep the file
+   *   that the first rewrite replaces under this name
+   */
+  constructor(table, backend, header, state = {}) {
+    this.#table = table;
+    this.#backend = backend;
+    this.#header = header;
+    this.#ensured = state.onDisk ?? false;
+    this.#backup = state.backup;
+    this.flushed = state.onDisk ?? false;
+    this.needsFullRewrite = state.needsFullRewrite ?? false;
+    this.#handedOver = state.onDisk ? table.count : 0;
+  }
+
+  get filePath() {
+    return this.#backend.filePath;
+  }
+
+  exists() {
+    return this.#backend.exists();
+  }
+
+  /** To be called after each append. Throws the latched error, after having asked for a retry. */
+  entryAdded() {
+    if (this.#latch) {
+      this.#schedule();
+      throw this.#latch;
+    }
+    if (this.#isDue()) {
+      this.#schedule();
+    } else {
+      this.flushed = false;
+    }
+  }
+
+  /** Rewrites the file with everything that the session holds when its turn comes. */
+  rewrite() {
+    registerUnfinished(this);
+    this.#nextRewrite ??= (this.#rewriting ?? Promise.resolve()).then(ignore, ignore).then(() => {
+      this.#nextRewrite = undefined;
+      this.#rewriting = this.#rewriteNow();
+      return this.#rewriting;
+    });
+    return this.#nextRewrite;
+  }
+
+  /** Writes the header; in place if possible. */
+  async writeHeader() {
+    if (this.needsFullRewrite || !this.flushed || this.#rewriting || this.#nextRewrite) {
+      return this.rewrite();
+    }
+    try {
+      const header = this.#header();
+      const tooLong = await this.#track(
+        this.#backend.replaceHeader(serialize(header), String(header.id)),
+      );
+      return tooLong ? this.rewrite() : undefined;
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  /** Makes sure that the file exists and that every later entry is written at once. */
+  async ensureOnDisk() {
+    if (this.flushed && !this.needsFullRewrite && this.#ensured) {
+      return;
+    }
+    if (this.flushed && !this.needsFullRewrite) {
+      this.#ensured = true;
+      this.#schedule();
+      return;
+    }
+    await this.rewrite();
+  }
+
+  /** Writes what is due and makes it durable. */
+  async flush() {
+    await this.#settle();
+    if (this.#isDue() || this.#backend.isOpen || this.#latch) {
+      await this.#finish(() => this.#backend.sync());
+    }
+    if (this.#latch) {
+      throw this.#latch;
+    }
+  }
+
+  /** Writes what is due and gives the descriptor back. */
+  async close() {
+    await this.#settle();
+    const wasOpen = this.#backend.isOpen;
+    await this.#finish(() => this.#backend.close());
+    if (this.#latch && wasOpen) {
+      throw this.#latch;
+    }
+  }
+
+  /** For the end of the process: writes what is left before it returns. */
+  writeBlocking() {
+    try {
+      if (!this.#isDue() && !this.#rewriting && !this.#nextRewrite) {
+        return;
+      }
+      const mustRewrite =
+        this.#rewriting || this.#nextRewrite || this.needsFullRewrite || !this.flushed;
+      if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts())) {
+        this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
+        this.#handedOver = this.#table.count;
+        this.flushed = true;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Writes a whole new file before it returns. */
+  createNow() {
+    this.#backend.rewriteNow(this.#table, { ...this.#rewriteOptions(), noClobber: true });
+    this.#wrote(this.#table.count);
+  }
+
+  /** Whether an entry that was added now would be written. */
+  #isDue() {
+    return this.#ensured || this.#table.core.hasAssistant;
+  }
+
+  #schedule() {
+    registerUnfinished(this);
+    if (!this.#scheduled) {
+      this.#scheduled = true;
+      queueMicrotask(() => this.#commit());
+    }
+  }
+
+  /** Hands over what is due. Errors are latched, never thrown. */
+  #commit() {
+    this.#scheduled = false;
+    if (this.#rewriting || this.#nextRewrite || !this.#isDue()) {
+      // A coming rewrite takes in everything; after a running one this is called again.
+      return;
+    }
+    if (this.needsFullRewrite || !this.flushed) {
+      this.rewrite().catch(ignore);
+      return;
+    }
+    const texts = this.#takeTexts();
+    if (texts.length > 0 || this.#latch) {
+      this.#append(texts);
+    } else if (this.#inFlight.size === 0) {
+      unregisterFinished(this);
+    }
+  }
+
+  #append(texts) {
+    let outcome;
+    try {
+      outcome = this.#backend.append(texts);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (typeof outcome === "boolean") {
+      this.#appended(outcome);
+      return;
+    }
+    this.#track(outcome).then(
+      (missing) => this.#appended(missing),
+      (error) => this.#fail(error),
+    );
+  }
+
+  #appended(missing) {
+    if (missing) {
+      this.needsFullRewrite = true;
+      this.rewrite().catch(ignore);
+      return;
+    }
+    this.#succeeded();
+  }
+
+  /** Texts of the entries that have not been handed over; stops at one that cannot be written. */
+  #takeTexts() {
+    const texts = [];
+    try {
+      while (this.#handedOver < this.#table.count) {
+        texts.push(this.#table.textOf(this.#handedOver));
+        this.#handedOver += 1;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+    return texts;
+  }
+
+  async #rewriteNow() {
+    const covered = this.#table.count;
+    try {
+      await this.#track(this.#backend.rewrite(this.#table, this.#rewriteOptions()));
+    } catch (error) {
+      this.needsFullRewrite = true;
+      this.#rewriting = undefined;
+      throw this.#fail(error);
+    }
+    this.#rewriting = undefined;
+    this.#wrote(covered);
+    this.#commit();
+  }
+
+  #wrote(covered) {
+    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.count));
+    this.flushed = true;
+    this.needsFullRewrite = false;
+    this.#ensured = true;
+    this.#backup = undefined;
+    this.#succeeded();
+  }
+
+  #rewriteOptions() {
+    return {
+      header: serialize(this.#header()),
+      tempSuffix: native.nextSnowflake(Date.now()),
+      backup: this.#backup,
+    };
+  }
+
+  /** Waits until everything due has been handed over and answered. */
+  async #settle() {
+    do {
+      this.#commit();
+      await Promise.allSettled([...this.#inFlight, this.#nextRewrite, this.#rewriting]);
+    } while (
+      (this.#inFlight.size > 0 || this.#nextRewrite || this.#rewriting || this.#hasWork()) &&
+      !this.#latch
+    );
+  }
+
+  #hasWork() {
+    return this.#isDue() && (!this.flushed || this.#handedOver < this.#table.count);
+  }
+
+  /** Last step of `flush` and `close`: the backend writes its backlog first. */
+  async #finish(operation) {
+    if (this.#latch && (this.needsFullRewrite || !this.flushed)) {
+      // The retry has just failed.
+      return;
+    }
+    try {
+      if (await this.#track(operation())) {
+        this.needsFullRewrite = true;
+        await this.rewrite();
+      } else if (!this.#hasWork()) {
+        this.#succeeded();
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #track(promise) {
+    this.#inFlight.add(promise);
+    const done = () => this.#inFlight.delete(promise);
+    promise.then(done, done);
+    return promise;
+  }
+
+  #succeeded() {
+    if (this.#handedOver === this.#table.count) {
+      this.#latch = undefined;
+      if (this.#inFlight.size === 0 && !this.#nextRewrite) {
+        unregisterFinished(this);
+      }
+    }
+  }
+
+  /** Latches the first error and logs it; gives back the error to be thrown. */
+  #fail(error) {
+    const failure = error instanceof Error ? error : new Error(String(error));
+    if (!this.#latch) {
+      this.#latch = failure;
+      log("error", "Session persistence error.", {
+        sessionFile: this.filePath,
+        error: failure.message,
+        stack: failure.stack,
+      });
+    }
+    return failure;
+  }
+}
+
+module.exports = { Persistence };
