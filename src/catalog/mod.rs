@@ -5,8 +5,12 @@
 //! Nothing here reads the environment: callers pass an [`Environment`] taken at the moment of the
 //! call.
 
+pub mod breadcrumb;
 pub mod dirs;
 pub mod encode;
+pub mod files;
+pub mod legacy;
 pub mod lexical;
+pub mod text;
 
 pub use dirs::{Environment, Place, TerminalVariables};
