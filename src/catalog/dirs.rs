@@ -121,13 +121,16 @@ impl Environment {
         join(&self.config_root(), "agent")
     }
 
-    /// Where `place` is. Without `agent_dir`, or if it spells the current agent directory, the rules
+    /// Where `place` is. Without `agent_dir`, if it is empty or if it spells the current agent directory, the rules
     /// of the module documentation apply; any other directory is joined as it is given, without
     /// making it absolute.
     pub fn place(&self, place: Place, agent_dir: Option<&str>) -> Result<PathBuf> {
         let current = self.agent_dir()?;
         match agent_dir {
-            Some(explicit) if Path::new(explicit).as_os_str() != current.as_os_str() => {
+            Some(explicit)
+                if !explicit.is_empty()
+                    && Path::new(explicit).as_os_str() != current.as_os_str() =>
+            {
                 Ok(join(Path::new(explicit), place.name()))
             }
             _ => Ok(self
@@ -235,7 +238,10 @@ mod tests {
         let environment = environment();
         assert_eq!(sessions(&environment, Some("rel")), "rel/sessions");
         assert_eq!(sessions(&environment, Some("/x/../y")), "/y/sessions");
-        assert_eq!(sessions(&environment, Some("")), "sessions");
+        assert_eq!(
+            sessions(&environment, Some("")),
+            "/home/u/.xcsh/agent/sessions"
+        );
     }
 
     #[test]

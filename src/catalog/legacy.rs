@@ -6,14 +6,15 @@
 //!
 //! Nothing is ever overwritten or deleted: what meets a namesake gets a numbered name, a file in
 //! the way of the directory is set aside, and an old directory is removed only when it is empty.
-//! Every step is one atomic operation that fails when somebody else has done it already, so several
-//! processes can migrate at the same time. All of it is best effort; what fails stays where it was
-//! and is reported.
+//! Every step is one atomic operation that fails when somebody else has done it already, and the old
+//! directory is locked meanwhile, so several processes can migrate at the same time. All of it is
+//! best effort; what fails stays where it was and is reported.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::DirEntry;
+use std::fs::{DirEntry, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::encode::{NamingRoots, encode_absolute, legacy_folder_name};
 use super::files::{entries, is_session_name, name, stem};
@@ -27,6 +28,8 @@ const NAME_ATTEMPTS: usize = 1000;
 /// is looked at again and again, so it must be cheap; sessions of ours beyond these are moved when
 /// their own project is opened.
 const SAMPLE: usize = 8;
+/// How long to wait for another process that is moving the same sessions.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 /// What a migration needs to know.
 pub struct Migration<'a> {
@@ -122,6 +125,9 @@ impl Migration<'_> {
     }
 
     fn run(&self, transfer: &mut Transfer<'_>) -> Result<()> {
+        let Some(_lock) = lock(transfer.from) else {
+            return Ok(());
+        };
         let children = entries(transfer.from)?;
         if children.is_empty() {
             return Ok(());
@@ -189,23 +195,23 @@ impl Migration<'_> {
     }
 
     /// Moves a session under the first stem that neither a session nor an artifacts directory has,
-    /// so that the two stay together.
+    /// so that the two stay together. The artifacts go first: should the session not follow, it
+    /// finds the same stem the next time.
     fn move_session(&self, transfer: &Transfer<'_>, session: &str) -> Result<()> {
         let old_stem = stem(session);
         let artifacts = transfer.from.join(old_stem);
+        let has_artifacts = artifacts.is_dir();
         for attempt in 0..NAME_ATTEMPTS {
             let new_stem = numbered(old_stem, attempt);
-            let new_artifacts = transfer.to.join(&new_stem);
-            if artifacts.is_dir() && new_artifacts.exists() {
+            let new_file = transfer.to.join(format!("{new_stem}.jsonl"));
+            if new_file.symlink_metadata().is_ok() {
                 continue;
             }
-            let new_file = transfer.to.join(format!("{new_stem}.jsonl"));
-            if rename_unless_taken(self.disk, &transfer.from.join(session), &new_file)? {
-                return match self.disk.rename_new(&artifacts, &new_artifacts) {
-                    Err(error) if error.is_not_found() => Ok(()),
-                    outcome => outcome,
-                };
+            let new_artifacts = transfer.to.join(new_stem);
+            if has_artifacts && !rename_unless_taken(self.disk, &artifacts, &new_artifacts)? {
+                continue;
             }
+            return self.disk.rename_new(&transfer.from.join(session), &new_file);
         }
         Err(Error::AlreadyExists(transfer.to.join(session)))
     }
@@ -241,6 +247,26 @@ impl Transfer<'_> {
     fn note(&mut self, error: Error) {
         if !error.is_not_found() {
             self.failures.push(error);
+        }
+    }
+}
+
+/// Keeps other processes from moving children of the same directory, which could separate sessions
+/// from their artifacts. `None` when another process has been at it for too long; systems that
+/// cannot lock directories do without.
+fn lock(dir: &Path) -> Option<Option<File>> {
+    let Ok(file) = File::open(dir) else {
+        return Some(None);
+    };
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Some(Some(file)),
+            Err(TryLockError::Error(_)) => return Some(None),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LONGEST_WAIT => {
+                std::thread::sleep(LONGEST_WAIT / 100);
+            }
+            Err(TryLockError::WouldBlock) => return None,
         }
     }
 }
