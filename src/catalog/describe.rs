@@ -10,6 +10,7 @@ use std::path::Path;
 use super::files::stem;
 use super::line::{self, Id, Line};
 use crate::journal::lines::{Lines, Piece};
+use crate::journal::load::id_from_name;
 use crate::session::time;
 
 /// Where the searchable text of a session is cut, in bytes: less than the longest string that
@@ -85,14 +86,15 @@ enum Item {
 
 struct Found {
     item: Item,
-    /// Has all the fields that every entry has, so it is trusted even behind torn bytes.
-    is_entry: bool,
+    is_complete: bool,
+    is_evidence: bool,
 }
 
 impl Found {
     fn new(line: &Line<'_>) -> Self {
         Self {
-            is_entry: line.is_complete_entry(),
+            is_complete: line.is_complete(),
+            is_evidence: line.is_evidence(),
             item: Item::new(line),
         }
     }
@@ -121,17 +123,18 @@ impl Item {
     }
 }
 
-/// Reads a session to its end. `None` when it is none: neither a header with an id nor an entry.
+/// Reads a session to its end. `None` when it is none: neither a header with an id nor anything that
+/// is surely an entry.
 pub fn describe(source: impl Read) -> io::Result<Option<Description>> {
     let mut lines = Lines::new(source);
     let mut description = Description::default();
     let (mut is_first, mut has_entries) = (true, false);
     let parse = |cursor: &mut crate::json::Cursor<'_>| Ok(Found::new(&line::read(cursor)?));
-    while let Some(piece) = lines.next(parse, |found: &Found| found.is_entry)? {
+    while let Some(piece) = lines.next(parse, |found: &Found| found.is_complete)? {
         let Piece::Value { value: found, .. } = piece else {
             continue;
         };
-        has_entries |= found.is_entry;
+        has_entries |= found.is_evidence;
         take(&mut description, found.item, is_first);
         is_first = false;
     }
@@ -163,6 +166,9 @@ fn take(description: &mut Description, item: Item, is_first: bool) {
 /// The id in a session's file name (`<time>_<id>.jsonl`), for sessions whose header has none; the
 /// whole name without `.jsonl` when it has no such form.
 pub fn id_in_name(path: &Path) -> String {
+    if let Some(id) = id_from_name(path) {
+        return id;
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = stem(&name);
     match stem.rsplit_once('_') {

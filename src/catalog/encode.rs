@@ -114,7 +114,8 @@ fn shorten(name: String) -> String {
     format!("{}-{hash}", name.get(..cut).unwrap_or_default())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

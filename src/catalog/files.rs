@@ -115,7 +115,8 @@ pub(super) fn name(entry: &DirEntry) -> String {
     entry.file_name().to_string_lossy().into_owned()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::fs;

@@ -211,7 +211,9 @@ impl Migration<'_> {
             if has_artifacts && !rename_unless_taken(self.disk, &artifacts, &new_artifacts)? {
                 continue;
             }
-            return self.disk.rename_new(&transfer.from.join(session), &new_file);
+            return self
+                .disk
+                .rename_new(&transfer.from.join(session), &new_file);
         }
         Err(Error::AlreadyExists(transfer.to.join(session)))
     }
@@ -321,6 +323,7 @@ fn set_aside(disk: &dyn Disk, file: &Path) -> Result<()> {
     Err(Error::AlreadyExists(file.to_path_buf()))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[path = "legacy_tests.rs"]
 mod tests;

@@ -103,7 +103,8 @@ fn same_name(left: &OsStr, right: &OsStr) -> bool {
     left.to_string_lossy().to_lowercase() == right.to_string_lossy().to_lowercase()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

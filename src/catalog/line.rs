@@ -4,6 +4,7 @@
 
 use crate::json::cursor::Step;
 use crate::json::{Cursor, Kind, RawStr};
+use crate::session::EntryKind;
 
 /// The value of a line.
 #[derive(Debug, Clone, Default)]
@@ -71,13 +72,20 @@ impl<'a> Line<'a> {
         self.kind.is_some_and(|found| found.is(kind))
     }
 
-    /// True for an object that has all the fields that every entry has.
-    pub fn is_complete_entry(&self) -> bool {
-        self.kind.is_some()
-            && !self.is("session")
-            && self.id != Id::None
-            && self.has_parent
-            && self.has_timestamp
+    /// True for what the loader takes for a header or an entry even behind torn bytes: it has all
+    /// the fields that every header or entry has.
+    pub fn is_complete(&self) -> bool {
+        let is_whole_entry = self.has_parent && self.has_timestamp && self.kind.is_some();
+        self.id != Id::None && (self.is("session") || is_whole_entry)
+    }
+
+    /// True for what shows that a file without readable header is a session: a whole entry, or one
+    /// of a known kind as version 1 wrote them, without ids. Other JSON lines are no evidence.
+    pub fn is_evidence(&self) -> bool {
+        let is_known = self
+            .kind
+            .is_some_and(|kind| EntryKind::from_name(&kind.decode()) != EntryKind::Unknown);
+        !self.is("session") && (self.is_complete() || is_known && self.has_timestamp)
     }
 }
 
@@ -131,7 +139,7 @@ pub fn read<'a>(cursor: &mut Cursor<'a>) -> Step<Line<'a>> {
     }
     let start = cursor.pos();
     cursor.object(|cursor, key| member(cursor, key, &mut line))?;
-    line.text = cursor.text(start..cursor.pos());
+    line.text = cursor.slice(start..cursor.pos());
     Ok(line)
 }
 
@@ -324,7 +332,7 @@ mod tests {
         let text = r#"{"type":"session","id":"a","cwd":"\/w","title":5,"x":[1]}"#;
         let padded = format!("  {text}   ");
         let line = line(&padded);
-        assert!(line.is("session") && !line.is_complete_entry());
+        assert!(line.is("session") && line.is_complete() && !line.is_evidence());
         assert_eq!(line.text, text.as_bytes());
         assert!(line.cwd.is_some_and(|cwd| cwd.is("/w")));
         assert!(line.title.is_none() && line.has_title);
@@ -362,8 +370,11 @@ mod tests {
             let text = format!("{{{}}}", members.join(","));
             let theirs = head::read(&mut Cursor::new(text.as_bytes())).unwrap();
             let ours = line(&text);
-            prop_assert_eq!(ours.is_complete_entry(), theirs.is_complete_entry());
-            prop_assert_eq!(ours.is("session"), theirs.shape == head::Shape::Header);
+            let is_header = theirs.shape == head::Shape::Header;
+            prop_assert_eq!(ours.is("session"), is_header);
+            let has_id = theirs.id != head::IdValue::None;
+            let is_trusted = is_header && has_id || theirs.is_complete_entry();
+            prop_assert_eq!(ours.is_complete(), is_trusted);
         }
     }
 }

@@ -3,10 +3,10 @@
 //! Files are looked at from the newest on, and only until enough sessions are found.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::describe::{Header, id_in_name};
+use super::describe::Header;
 use super::files::{open_regular, session_files};
 use super::line::{self, Id, Line};
 use super::project::Project;
@@ -50,8 +50,7 @@ pub struct Beginning {
 
 /// The newest session of a directory that is the project's own, or `None`.
 pub fn most_recent(dir: &Path, project: Option<&Project>) -> Result<Option<PathBuf>> {
-    for (modified, path) in by_age(dir)? {
-        let _ = modified;
+    for (_, path) in by_age(dir)? {
         let Some(beginning) = beginning_of(&path) else {
             continue;
         };
@@ -128,13 +127,13 @@ fn read_beginning(bytes: &[u8]) -> Beginning {
     let mut is_first = true;
     let mut slot_title = None;
     let parse = |cursor: &mut Cursor<'_>| Ok(Part::new(&line::read(cursor)?));
-    let is_entry = |part: &Part| part.is_entry;
+    let is_complete = |part: &Part| part.is_complete;
     // Reading from memory cannot fail.
-    while let Ok(Some(piece)) = lines.next(parse, is_entry) {
+    while let Ok(Some(piece)) = lines.next(parse, is_complete) {
         let Piece::Value { value: part, .. } = piece else {
             continue;
         };
-        beginning.has_entries |= part.is_entry;
+        beginning.has_entries |= part.is_evidence;
         match part.kind {
             PartKind::Header {
                 header,
@@ -164,7 +163,8 @@ fn read_beginning(bytes: &[u8]) -> Beginning {
 /// What is kept of one value.
 struct Part {
     kind: PartKind,
-    is_entry: bool,
+    is_complete: bool,
+    is_evidence: bool,
 }
 
 enum PartKind {
@@ -183,7 +183,8 @@ impl Part {
     fn new(line: &Line<'_>) -> Self {
         Self {
             kind: PartKind::new(line),
-            is_entry: line.is_complete_entry(),
+            is_complete: line.is_complete(),
+            is_evidence: line.is_evidence(),
         }
     }
 }
