@@ -97,3 +97,117 @@ impl Listing {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    fn session(id: &str, cwd: &str) -> String {
+        format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"t","cwd":"{cwd}"}}"#)
+    }
+
+    fn put(path: &Path, text: &str, age: u64) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - age);
+        let file = fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(time).unwrap();
+    }
+
+    fn names(listing: &Listing) -> Vec<String> {
+        let name = |it: &Listed| it.path.file_stem().unwrap().to_string_lossy().into_owned();
+        listing.sessions.iter().map(name).collect()
+    }
+
+    #[test]
+    fn newest_come_first_and_equals_are_ordered_by_name() {
+        let root = tempfile::tempdir().unwrap();
+        for (name, age) in [("b", 5), ("a", 9), ("d", 5), ("c", 5)] {
+            put(
+                &root.path().join(format!("{name}.jsonl")),
+                &session(name, "/w"),
+                age,
+            );
+        }
+        put(&root.path().join("e.jsonl"), "no session", 1);
+        let listing = list(root.path(), None).unwrap();
+        assert_eq!(names(&listing), ["d", "c", "b", "a"]);
+        assert_eq!(listing.sessions[0].modified.millis(), 999_995_000.0);
+        assert!(listing.failures.is_empty());
+        assert!(
+            list(&root.path().join("missing"), None)
+                .unwrap()
+                .sessions
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn sessions_of_a_namesake_project_are_left_out() {
+        let root = tempfile::tempdir().unwrap();
+        let environment = crate::catalog::Environment {
+            home: "/nowhere/u".into(),
+            temp: "/nowhere/t".into(),
+            ..Default::default()
+        };
+        let dir = root.path().join("--nowhere-a-b-c--");
+        for (name, cwd) in [
+            ("ours", "/nowhere/a-b/c"),
+            ("spelled", "/nowhere/x/../a-b/c/"),
+            ("theirs", "/nowhere/a/b-c"),
+            ("moved", "/nowhere/elsewhere"),
+            ("relative", "a-b/c"),
+        ] {
+            put(&dir.join(format!("{name}.jsonl")), &session(name, cwd), 1);
+        }
+        put(
+            &dir.join("old.jsonl"),
+            r#"{"type":"session","id":"old"}"#,
+            1,
+        );
+        let of = |cwd: &str, dir: &Path| {
+            let dir_text = dir.to_string_lossy();
+            let project = Project::of(&environment, cwd, &dir_text).unwrap();
+            names(&list(dir, project.as_ref()).unwrap())
+        };
+        assert_eq!(
+            of("/nowhere/a-b/c", &dir),
+            ["spelled", "relative", "ours", "old", "moved"]
+        );
+        assert_eq!(
+            of("/nowhere/a/b-c", &dir),
+            ["theirs", "relative", "old", "moved"]
+        );
+        // A directory that the user chose holds whatever they put there.
+        let chosen = root.path().join("chosen");
+        fs::rename(&dir, &chosen).unwrap();
+        assert_eq!(of("/nowhere/a/b-c", &chosen).len(), 6);
+    }
+
+    #[test]
+    fn all_sessions_of_several_roots_without_transcripts() {
+        let root = tempfile::tempdir().unwrap();
+        let (one, two) = (root.path().join("one"), root.path().join("two"));
+        put(&one.join("p/a.jsonl"), &session("a", "/w"), 3);
+        put(&one.join("p/a/Task.jsonl"), &session("task", "/w"), 1);
+        put(&two.join("q/b.jsonl"), &session("b", "/w"), 2);
+        let listing = list_all(&[one.clone(), two.clone()]).unwrap();
+        assert_eq!(names(&listing), ["b", "a"]);
+        let twice = list_all(&[one.clone(), one.join("p/.."), root.path().join("none")]).unwrap();
+        assert_eq!(names(&twice), ["a"]);
+    }
+
+    #[test]
+    fn many_sessions_are_listed() {
+        let root = tempfile::tempdir().unwrap();
+        for number in 0..300 {
+            let path = root.path().join(format!("{number:03}.jsonl"));
+            put(&path, &session(&number.to_string(), "/w"), number);
+        }
+        let listing = list(root.path(), None).unwrap();
+        let expected: Vec<_> = (0..300).map(|number| format!("{number:03}")).collect();
+        assert_eq!(names(&listing), expected);
+    }
+}

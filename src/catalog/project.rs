@@ -126,3 +126,125 @@ impl Project {
         same_directory(cwd, &self.cwd) || self.roots.folder_name(cwd) != self.folder
     }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use crate::storage::disk::OsDisk;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    struct World {
+        root: tempfile::TempDir,
+        environment: Environment,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let path = root.path().canonicalize().unwrap();
+            for dir in ["home/p", "home-x", "agent"] {
+                fs::create_dir_all(path.join(dir)).unwrap();
+            }
+            let environment = Environment {
+                working_directory: Some(path.clone()),
+                home: path.join("home"),
+                temp: "/nowhere/t".into(),
+                agent_dir: Some(path.join("agent").to_string_lossy().into_owned()),
+                ..Environment::default()
+            };
+            Self { root, environment }
+        }
+
+        fn path(&self, rest: &str) -> PathBuf {
+            self.root.path().canonicalize().unwrap().join(rest)
+        }
+
+        fn text(&self, rest: &str) -> String {
+            self.path(rest).to_string_lossy().into_owned()
+        }
+
+        fn put_session(&self, file: &Path, cwd: &str) {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            let cwd = self.text(cwd);
+            fs::write(
+                file,
+                format!("{{\"type\":\"session\",\"id\":\"x\",\"cwd\":\"{cwd}\"}}\n"),
+            )
+            .unwrap();
+        }
+    }
+
+    #[test]
+    fn the_default_directory_takes_earlier_sessions_in() {
+        let world = World::new();
+        let legacy = world
+            .path("agent/sessions")
+            .join(legacy_folder_name(&world.path("home/p")));
+        world.put_session(&legacy.join("s.jsonl"), "home/p");
+        // Shares the beginning of its name with home.
+        let sibling = world
+            .path("agent/sessions")
+            .join(legacy_folder_name(&world.path("home-x")));
+        world.put_session(&sibling.join("s.jsonl"), "home-x");
+        let dir = default_session_dir(&world.environment, &OsDisk, "home/p", None).unwrap();
+        assert_eq!(dir.path, world.path("agent/sessions/-p"));
+        assert!(dir.failures.is_empty());
+        assert!(dir.path.join("s.jsonl").exists() && !legacy.exists());
+        assert!(sibling.join("s.jsonl").exists());
+    }
+
+    #[test]
+    fn an_explicit_agent_directory_is_used() {
+        let world = World::new();
+        let other = world.text("other");
+        let dir = default_session_dir(&world.environment, &OsDisk, "/", Some(&other)).unwrap();
+        assert_eq!(dir.path, world.path("other/sessions/----"));
+    }
+
+    #[test]
+    fn moving_stays_beside_a_directory_named_after_the_project() {
+        let world = World::new();
+        let (old, new) = (world.text("home/p"), world.text("home/new"));
+        let legacy = legacy_folder_name(Path::new(&old));
+        let cases = [
+            (world.text("custom/-p"), world.path("custom/-new")),
+            (
+                world.text(&format!("custom/{legacy}")),
+                world.path("custom/-new"),
+            ),
+            (
+                world.text("custom/-other"),
+                world.path("agent/sessions/-new"),
+            ),
+            (world.text("custom"), world.path("agent/sessions/-new")),
+            ("/".to_owned(), world.path("agent/sessions/-new")),
+        ];
+        for (dir, expected) in cases {
+            let target = move_target(&world.environment, &OsDisk, &dir, &old, &new).unwrap();
+            assert_eq!(target.path, expected, "{dir}");
+        }
+    }
+
+    #[test]
+    fn a_project_reached_through_a_link_is_the_same() {
+        let world = World::new();
+        symlink(world.path("home/p"), world.path("link")).unwrap();
+        let (plain, link) = (world.text("home/p"), world.text("link"));
+        let dir = world.text("agent/sessions/-p");
+        let project = Project::of(&world.environment, &plain, &dir)
+            .unwrap()
+            .unwrap();
+        assert!(project.owns(Some(&link)) && project.owns(Some(&plain)));
+        let project = Project::of(&world.environment, &link, &dir)
+            .unwrap()
+            .unwrap();
+        assert!(project.owns(Some(&plain)) && project.owns(None));
+        assert!(
+            Project::of(&world.environment, &link, "/elsewhere")
+                .unwrap()
+                .is_none()
+        );
+    }
+}

@@ -259,3 +259,7 @@ fn fallback_name(path: &Path) -> Vec<u16> {
     let name = if name.is_empty() { "Unknown" } else { &name };
     name.encode_utf16().collect()
 }
+
+#[cfg(test)]
+#[path = "recent_tests.rs"]
+mod tests;

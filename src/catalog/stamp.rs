@@ -45,3 +45,31 @@ pub fn newest_first(left: Stamp, left_path: &Path, right: Stamp, right_path: &Pa
         .then_with(|| right_path.file_name().cmp(&left_path.file_name()))
         .then_with(|| right_path.cmp(left_path))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn times_are_milliseconds_with_a_fraction() {
+        let at = |nanos: u64| Stamp::from(UNIX_EPOCH + Duration::from_nanos(nanos));
+        assert_eq!(at(1_500_000).millis(), 1.5);
+        assert_eq!(
+            at(1_700_000_000_123_456_789).millis(),
+            1_700_000_000_123.456_8
+        );
+        let before = Stamp::from(UNIX_EPOCH - Duration::from_millis(1500));
+        assert_eq!(before.millis(), -1500.0);
+        assert!(before < at(0));
+    }
+
+    #[test]
+    fn newer_files_come_first() {
+        let (old, new) = (Stamp(1), Stamp(2));
+        let (a, b) = (Path::new("/x/a"), Path::new("/w/b"));
+        assert_eq!(newest_first(new, a, old, b), Ordering::Less);
+        assert_eq!(newest_first(old, a, old, b), Ordering::Greater);
+        assert_eq!(newest_first(old, a, old, a), Ordering::Equal);
+    }
+}
