@@ -7,6 +7,7 @@
 
 mod artifacts;
 mod blob;
+mod catalog;
 mod error;
 mod functions;
 mod journal;

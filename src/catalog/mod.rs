@@ -1,1 +1,34 @@
-//! To be written.
+//! Where sessions live and how they are found.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`dirs`] | base directories, from the environment |
+//! | [`encode`] | names of per-project session directories |
+//! | [`legacy`] | moves sessions from directories with earlier names |
+//! | [`project`] | the session directory of a project, and whose sessions are in it |
+//! | [`breadcrumb`] | the last session of each terminal |
+//! | [`list`], [`describe`] | all sessions of a directory with what a picker shows |
+//! | [`recent`] | the newest sessions, from the beginnings of their files |
+//! | [`resume`] | a session by a part of its id |
+//! | [`files`], [`line`], [`lexical`], [`parallel`], [`stamp`], [`text`] | what these share |
+//!
+//! Nothing here reads the environment: callers pass an [`Environment`] taken at the moment of the
+//! call.
+
+pub mod breadcrumb;
+pub mod describe;
+pub mod dirs;
+pub mod encode;
+pub mod files;
+pub mod legacy;
+pub mod lexical;
+pub mod line;
+pub mod list;
+pub mod parallel;
+pub mod project;
+pub mod recent;
+pub mod resume;
+pub mod stamp;
+pub mod text;
+
+pub use dirs::{Environment, Place, TerminalVariables};
