@@ -7,6 +7,7 @@
 
 const native = require("./native.js");
 const { packedKind } = require("./entry-kinds.js");
+const { requireArray } = require("./validate.js");
 
 /** The context of a session without entries, or with the leaf before all of them. */
 function emptyContext() {
@@ -169,6 +170,7 @@ function pathThrough(byId, leaf) {
  * @param byId index to follow instead of one made of `entries`
  */
 function buildSessionContext(entries, leafId, byId) {
+  requireArray(entries, "entries");
   const index = byId ?? new Map(entries.map((entry) => [entry.id, entry]));
   if (leafId === null) {
     return emptyContext();
@@ -187,6 +189,7 @@ function buildSessionContext(entries, leafId, byId) {
 
 /** The last compaction in a list of entries, or null. */
 function getLatestCompactionEntry(entries) {
+  requireArray(entries, "entries");
   return entries.findLast((entry) => entry?.type === "compaction") ?? null;
 }
 

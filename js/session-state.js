@@ -1,0 +1,198 @@
+"use strict";
+
+/**
+ * One session in memory: its header, entries, leaf, statistics and, if it is kept in a file, the
+ * persistence of that file. A manager that switches to another session gets another state, so that
+ * a switch that fails changes nothing and work that is queued for the old file stays with it.
+ */
+
+const { assembleContext, emptyContext } = require("./context.js");
+const { addUsage, noUsage, usageFrom } = require("./usage.js");
+
+/** What a load reports when nothing was loaded. */
+const NOTHING_LOADED = Object.freeze({
+  entries: 0,
+  skippedLines: 0,
+  skippedBytes: 0,
+  recoveredEntries: 0,
+  headerSalvaged: false,
+  tornTail: false,
+});
+
+class SessionState {
+  sessionId;
+  name;
+  titleSource;
+  /** Absolute path, or undefined. */
+  file;
+  /** The live header object. */
+  header;
+  table;
+  /** Id of the entry that the next one is attached to; null for none. */
+  leafId = null;
+  /** The live statistics object. */
+  usage = noUsage();
+  /** Writes to `file`; undefined when nothing is to be written. */
+  persistence;
+  report = NOTHING_LOADED;
+  #context;
+
+  constructor(header, table) {
+    this.header = header;
+    this.table = table;
+    this.sessionId = header.id;
+    this.name = header.title;
+    this.titleSource = header.titleSource;
+    const leaf = table.core.leaf;
+    if (leaf >= 0) {
+      this.leafId = table.core.idOf(leaf);
+      this.usage = usageFrom(table.core.usage());
+    }
+  }
+
+  /**
+   * Adds an entry below the leaf.
+   *
+   * @param kind number of its kind
+   * @param role number of its message's role
+   * @param usage six numbers if it counts
+   * @param make gives the entry for an id, a parent id and a timestamp
+   */
+  append(kind, role, usage, make) {
+    const now = new Date();
+    const id = this.table.core.append(kind, role, now.getTime(), usage);
+    const entry = make(id, this.leafId, now.toISOString());
+    this.table.objects.push(entry);
+    this.#added(id, usage);
+    return id;
+  }
+
+  /** Adds an entry that was made in full. */
+  appendWhole(entry) {
+    const usage = this.table.push(entry);
+    this.#added(entry.id, usage);
+    return entry.id;
+  }
+
+  /** Sets or clears a label. */
+  setLabel(targetId, label) {
+    this.table.core.setLabel(targetId, typeof label === "string" ? label : undefined);
+  }
+
+  /** Moves the leaf to the entry in a slot; -1 for before everything. */
+  setLeaf(slot) {
+    this.table.core.leaf = slot;
+    this.leafId = slot < 0 ? null : this.table.core.idOf(slot);
+  }
+
+  /** Slots from the root to an entry, the leaf by default. */
+  path(fromId = this.leafId) {
+    const slot = this.table.find(fromId);
+    return slot < 0 ? new Uint32Array() : this.table.core.path(slot);
+  }
+
+  /** Entries of one kind on the way from the root to the leaf. */
+  onPath(kind) {
+    const path = this.path();
+    const kinds = this.table.core.kinds(path);
+    return this.table.many(path.filter((_, at) => kinds[at] >> 3 === kind));
+  }
+
+  /** The tree as new node objects. */
+  tree() {
+    const pairs = this.table.core.forest();
+    const slots = pairs.filter((_, at) => at % 2 === 0);
+    const labels = this.#labels();
+    const roots = [];
+    const nodes = this.table.many(slots).map((entry) => ({
+      entry,
+      children: [],
+      label: labels.get(entry.id),
+    }));
+    nodes.forEach((node, at) => {
+      const parent = pairs[2 * at + 1];
+      (parent === 0 ? roots : nodes[parent - 1].children).push(node);
+    });
+    return roots;
+  }
+
+  /** The context for the model at the leaf. */
+  context() {
+    const slot = this.table.find(this.leafId);
+    if (slot < 0) {
+      return emptyContext();
+    }
+    const { path, kinds } = this.#pathTo(slot);
+    return assembleContext(
+      kinds,
+      (positions) => this.table.many(Uint32Array.from(positions, (at) => path[at])),
+      (id) => path.indexOf(this.table.find(id)),
+    );
+  }
+
+  /** All labels, by id. */
+  #labels() {
+    const flat = this.table.core.labels();
+    const labels = new Map();
+    for (let at = 0; at < flat.length; at += 2) {
+      labels.set(flat[at], flat[at + 1]);
+    }
+    return labels;
+  }
+
+  /** Paths are asked for again and again while nothing changes. */
+  #pathTo(slot) {
+    const known = this.#context;
+    if (known?.slot === slot && known.count === this.table.count) {
+      return known;
+    }
+    const path = this.table.core.path(slot);
+    this.#context = {
+      slot,
+      count: this.table.count,
+      path,
+      kinds: this.table.core.kinds(path),
+    };
+    return this.#context;
+  }
+
+  #added(id, usage) {
+    this.leafId = id;
+    if (usage) {
+      addUsage(this.usage, usage);
+    }
+    this.persistence?.entryAdded();
+  }
+}
+
+/**
+ * Replaces the messages of assistants that carry replay metadata of a closed provider connection by
+ * copies without it. Gives whether there were any.
+ */
+function stripReplayMetadata(entries) {
+  let changed = false;
+  for (const entry of entries) {
+    const message = entry?.type === "message" ? entry.message : undefined;
+    if (
+      message?.role === "assistant" &&
+      message.providerPayload?.type === "openaiResponsesHistory"
+    ) {
+      entry.message = withoutReplayMetadata(message);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+function withoutReplayMetadata(message) {
+  const signed = (block) => block?.type === "thinking" && block.thinkingSignature !== undefined;
+  const copy = { ...message, providerPayload: undefined };
+  if (Array.isArray(message.content) && message.content.some(signed)) {
+    copy.content = message.content.map((block) =>
+      signed(block) ? { ...block, thinkingSignature: undefined } : block,
+    );
+  }
+  return copy;
+}
+
+module.exports = { SessionState, stripReplayMetadata };
