@@ -1,20 +1,15 @@
-//! Directories, breadcrumbs, listings, recent sessions and resume matching.
+//! Directories and breadcrumbs.
 //!
 //! The environment comes with every call: it is read in JavaScript, at the moment of the call.
 
 use std::path::{Path, PathBuf};
 
-use napi::bindgen_prelude::{Either, Env, PromiseRaw, Utf16String};
+use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 
 use super::error::OrThrow;
 use super::task::run_blocking;
-use crate::catalog::describe::{self, Description};
-use crate::catalog::list::{self, Listed, Listing};
-use crate::catalog::project::{self, Project, SessionDir};
-use crate::catalog::recent::{self, Recent};
-use crate::catalog::resume::{self, Candidate};
-use crate::catalog::text::Text;
+use crate::catalog::project::{self, SessionDir};
 use crate::catalog::{Environment, Place, TerminalVariables, breadcrumb};
 use crate::storage::disk::{Disk, OsDisk};
 use crate::{Error, Result};
@@ -71,115 +66,14 @@ impl From<SessionDir> for PreparedDir {
     }
 }
 
-/// A text with its halves of surrogate pairs.
-type JsText = Either<String, Utf16String>;
-
-/// A session in a listing. The facade makes a `SessionInfo` of it.
-#[napi(object, object_from_js = false)]
-pub struct SessionSummary {
-    pub path: String,
-    /// JSON text of the header.
-    pub header: Option<JsText>,
-    /// For headers without a usable id: the one in the file name.
-    pub fallback_id: String,
-    /// For sessions without header: when they were created, milliseconds since 1970 or NaN.
-    pub fallback_created: f64,
-    /// Title in the slot before the header, maybe empty.
-    pub slot_title: Option<JsText>,
-    pub short_summary: Option<JsText>,
-    pub message_count: u32,
-    pub first_message: Option<JsText>,
-    pub all_messages_text: JsText,
-    /// Milliseconds since 1970 with a fraction; absent when the text did not come from a file.
-    pub modified: Option<f64>,
-}
-
-impl SessionSummary {
-    fn new(path: &Path, modified: Option<f64>, description: Description) -> Self {
-        let optional = |bytes: Option<Vec<u8>>| bytes.map(js_text);
-        let header = description.header.map(|header| header.text);
-        let created = describe::time_in_name(path);
-        Self {
-            path: text_of(path),
-            fallback_id: describe::id_in_name(path),
-            fallback_created: if created.is_nan() {
-                modified.unwrap_or(f64::NAN)
-            } else {
-                created
-            },
-            header: optional(header),
-            slot_title: optional(description.slot_title),
-            short_summary: optional(description.short_summary),
-            message_count: description.message_count,
-            first_message: optional(description.first_message),
-            all_messages_text: js_text(description.text),
-            modified,
-        }
-    }
-}
-
-impl From<Listed> for SessionSummary {
-    fn from(listed: Listed) -> Self {
-        let modified = Some(listed.modified.millis());
-        Self::new(&listed.path, modified, listed.description)
-    }
-}
-
-/// Sessions, newest first, and messages about what could not be read.
-#[napi(object, object_from_js = false)]
-pub struct SessionSummaries {
-    pub sessions: Vec<SessionSummary>,
-    pub failures: Vec<String>,
-}
-
-impl From<Listing> for SessionSummaries {
-    fn from(listing: Listing) -> Self {
-        Self {
-            sessions: listing.sessions.into_iter().map(Into::into).collect(),
-            failures: messages(&listing.failures),
-        }
-    }
-}
-
-/// Paths of session files, and messages about directories that could not be read.
-#[napi(object, object_from_js = false)]
-pub struct SessionFiles {
-    pub files: Vec<String>,
-    pub failures: Vec<String>,
-}
-
-/// A recent session.
-#[napi(object, object_from_js = false)]
-pub struct RecentSummary {
-    pub path: String,
-    /// Milliseconds since 1970 with a fraction.
-    pub mtime: f64,
-    pub full_name: Utf16String,
-}
-
-impl From<Recent> for RecentSummary {
-    fn from(recent: Recent) -> Self {
-        Self {
-            path: text_of(&recent.path),
-            mtime: recent.modified.millis(),
-            full_name: recent.name.into(),
-        }
-    }
-}
-
-fn text_of(path: &Path) -> String {
+/// The path as JavaScript sees it.
+pub(super) fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn messages(failures: &[Error]) -> Vec<String> {
+/// What the facade logs about things that were left out.
+pub(super) fn messages(failures: &[Error]) -> Vec<String> {
     failures.iter().map(ToString::to_string).collect()
-}
-
-fn js_text(wtf8: Vec<u8>) -> JsText {
-    match Text::from_wtf8(wtf8) {
-        Text::Utf8(text) => Either::A(text),
-        Text::Utf16(units) => Either::B(units.into()),
-    }
 }
 
 /// The agent directory.
@@ -313,159 +207,4 @@ pub fn read_breadcrumb<'env>(
         None => Ok(None),
     };
     run_blocking(env, work, |_, session| Ok(session))
-}
-
-/// The sessions of a project in one directory.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionSummaries>")]
-pub fn list_sessions<'env>(
-    env: &'env Env,
-    environment: EnvironmentValues,
-    cwd: String,
-    session_dir: String,
-) -> napi::Result<PromiseRaw<'env, SessionSummaries>> {
-    let environment = Environment::from(environment);
-    let work = move || {
-        let project = Project::of(&environment, &cwd, &session_dir)?;
-        list::list(Path::new(&session_dir), project.as_ref()).map(SessionSummaries::from)
-    };
-    run_blocking(env, work, |_, sessions| Ok(sessions))
-}
-
-/// The sessions of all projects.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionSummaries>")]
-pub fn list_all_sessions<'env>(
-    env: &'env Env,
-    environment: EnvironmentValues,
-) -> napi::Result<PromiseRaw<'env, SessionSummaries>> {
-    let environment = Environment::from(environment);
-    let work = move || list::list_all(&environment.session_roots()?).map(SessionSummaries::from);
-    run_blocking(env, work, |_, sessions| Ok(sessions))
-}
-
-/// The session files of all projects, for storages that read them in their own way.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionFiles>")]
-pub fn find_all_session_files<'env>(
-    env: &'env Env,
-    environment: EnvironmentValues,
-) -> napi::Result<PromiseRaw<'env, SessionFiles>> {
-    let environment = Environment::from(environment);
-    let work = move || {
-        let mut failures = Vec::new();
-        let files = list::find_all(&environment.session_roots()?, &mut failures)?;
-        Ok(SessionFiles {
-            files: files.iter().map(|path| text_of(path)).collect(),
-            failures: messages(&failures),
-        })
-    };
-    run_blocking(env, work, |_, files| Ok(files))
-}
-
-/// What a listing shows of a session whose text is at hand, or `None` (`null`) when it is none.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionSummary | null>")]
-pub fn describe_session_text<'env>(
-    env: &'env Env,
-    path: String,
-    text: String,
-) -> napi::Result<PromiseRaw<'env, Option<SessionSummary>>> {
-    let work = move || {
-        // Reading from memory cannot fail.
-        let description = describe::describe(text.as_bytes()).unwrap_or_default();
-        Ok(description.map(|it| SessionSummary::new(Path::new(&path), None, it)))
-    };
-    run_blocking(env, work, |_, summary| Ok(summary))
-}
-
-/// For the working directories in the headers of sessions found in `session_dir`: whether the
-/// sessions are those of the project at `cwd`.
-#[napi(catch_unwind)]
-pub fn owned_sessions(
-    env: &Env,
-    environment: EnvironmentValues,
-    cwd: String,
-    session_dir: String,
-    header_cwds: Vec<Option<String>>,
-) -> napi::Result<Vec<bool>> {
-    let project = Project::of(&environment.into(), &cwd, &session_dir).or_throw(env)?;
-    let owns = |header: &Option<String>| {
-        project
-            .as_ref()
-            .is_none_or(|project| project.owns(header.as_deref()))
-    };
-    Ok(header_cwds.iter().map(owns).collect())
-}
-
-/// The newest session of a directory, or `None` (`null`). With `cwd`, only the project's own.
-#[napi(catch_unwind, ts_return_type = "Promise<string | null>")]
-pub fn most_recent_session<'env>(
-    env: &'env Env,
-    environment: EnvironmentValues,
-    session_dir: String,
-    cwd: Option<String>,
-) -> napi::Result<PromiseRaw<'env, Option<String>>> {
-    let environment = Environment::from(environment);
-    let work = move || {
-        let project = match cwd {
-            Some(cwd) => Project::of(&environment, &cwd, &session_dir)?,
-            None => None,
-        };
-        let path = recent::most_recent(Path::new(&session_dir), project.as_ref())?;
-        Ok(path.map(|path| text_of(&path)))
-    };
-    run_blocking(env, work, |_, path| Ok(path))
-}
-
-/// The newest sessions of a directory, at most `count`.
-#[napi(catch_unwind, ts_return_type = "Promise<RecentSummary[]>")]
-pub fn recent_sessions<'env>(
-    env: &'env Env,
-    session_dir: String,
-    count: f64,
-) -> napi::Result<PromiseRaw<'env, Vec<RecentSummary>>> {
-    let work = move || {
-        // Saturates: infinity is the largest count, NaN none.
-        let recent = recent::recent(Path::new(&session_dir), count as usize)?;
-        Ok(recent.into_iter().map(RecentSummary::from).collect())
-    };
-    run_blocking(env, work, |_, recent| Ok(recent))
-}
-
-/// What the beginning of a session's text says.
-#[napi(object, object_from_js = false)]
-pub struct BeginningSummary {
-    pub full_name: Utf16String,
-    /// `cwd` in the header.
-    pub cwd: Option<String>,
-}
-
-/// Whether more than this prefix must be read to tell what the text is.
-#[napi(catch_unwind)]
-pub fn recent_text_needs_more(prefix: String) -> bool {
-    recent::needs_more(&prefix)
-}
-
-/// What the beginning of a text says about a session; `None` (`null`) when it is none.
-#[napi(catch_unwind)]
-pub fn describe_recent_text(path: String, prefix: String) -> Option<BeginningSummary> {
-    let beginning = recent::describe_beginning(&prefix)?;
-    Some(BeginningSummary {
-        full_name: beginning.name(Path::new(&path)).into(),
-        cwd: beginning.cwd().map(str::to_owned),
-    })
-}
-
-/// Position of the session that `argument` means among sessions given by id (`null` if that is no
-/// string) and path, newest first; -1 for none.
-#[napi(catch_unwind)]
-pub fn match_session(argument: String, ids: Vec<Option<String>>, paths: Vec<String>) -> i32 {
-    let candidates: Vec<_> = ids
-        .iter()
-        .zip(&paths)
-        .map(|(id, path)| Candidate {
-            id: id.as_deref(),
-            path,
-        })
-        .collect();
-    resume::find(&argument, &candidates)
-        .and_then(|at| i32::try_from(at).ok())
-        .unwrap_or(-1)
 }

@@ -11,6 +11,7 @@ mod catalog;
 mod error;
 mod functions;
 mod journal;
+mod listing;
 mod loaded;
 mod session_core;
 mod storage;

@@ -124,9 +124,9 @@ impl Item {
 }
 
 /// Reads a session to its end. `None` when it is none: neither a header with an id nor anything that
-/// is surely an entry.
-pub fn describe(source: impl Read) -> io::Result<Option<Description>> {
-    let mut lines = Lines::new(source);
+/// is surely an entry. `length` is a guess, in bytes.
+pub fn describe(source: impl Read, length: u64) -> io::Result<Option<Description>> {
+    let mut lines = Lines::sized(source, length);
     let mut description = Description::default();
     let (mut is_first, mut has_entries) = (true, false);
     let parse = |cursor: &mut crate::json::Cursor<'_>| Ok(Found::new(&line::read(cursor)?));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn described(text: &str) -> Option<Description> {
-        describe(text.as_bytes()).unwrap()
+        describe(text.as_bytes(), 0).unwrap()
     }
 
     fn summary(text: &str) -> (u32, String, String) {

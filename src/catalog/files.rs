@@ -5,6 +5,7 @@ use std::fs::{DirEntry, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::lexical::normalize;
 use crate::error::IoContext;
 use crate::{Error, Result};
 
@@ -42,14 +43,14 @@ pub fn stem(name: &str) -> &str {
     name.strip_suffix(SUFFIX).unwrap_or(name)
 }
 
-/// Paths of the session files of one directory, in the order of the directory: regular files only,
-/// links are not followed. What does not exist or is no directory holds none; a directory that
+/// Tidy paths of the session files of one directory, in the order of the directory: regular files
+/// only, links are not followed. What does not exist or is no directory holds none; a directory that
 /// cannot be read is an error.
 pub fn session_files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries(dir)?
         .iter()
         .filter(|entry| is_session_file(entry))
-        .map(DirEntry::path)
+        .map(|entry| normalize(&entry.path()))
         .collect())
 }
 
@@ -159,6 +160,8 @@ mod tests {
         symlink(root.join("a.jsonl"), root.join("link.jsonl")).unwrap();
         make_pipe(&root.join("pipe.jsonl"));
         assert_eq!(names(root, session_files(root).unwrap()), ["a.jsonl"]);
+        let untidy = root.join("dir.jsonl/..");
+        assert_eq!(session_files(&untidy).unwrap(), [root.join("a.jsonl")]);
     }
 
     #[test]

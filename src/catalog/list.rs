@@ -72,8 +72,9 @@ pub fn find_all(roots: &[PathBuf], failures: &mut Vec<Error>) -> Result<Vec<Path
 /// Reads one session file. `None` when it is no session.
 pub fn describe_file(path: &Path) -> Result<Option<Listed>> {
     let file = open_regular(path)?;
-    let description = describe(&file).during("read", path)?;
+    // Taken before reading: what is read may be newer than its time, but never older.
     let metadata = file.metadata().during("fstat", path)?;
+    let description = describe(&file, metadata.len()).during("read", path)?;
     Ok(description.map(|description| Listed {
         path: path.to_path_buf(),
         modified: Stamp::of(&metadata),

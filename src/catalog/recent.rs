@@ -20,6 +20,8 @@ use crate::json::text::to_utf16;
 
 /// Bytes that usually hold the header and the first prompt.
 const PREFIX: u64 = 4096;
+/// Decoding removes this many bytes from the beginning of some files.
+const BYTE_ORDER_MARK: u64 = 3;
 /// How far the end of a longer header is looked for.
 const LONGEST_PREFIX: u64 = 64 * 1024;
 
@@ -113,7 +115,8 @@ fn read_up_to(file: &mut File, count: u64, path: &Path, bytes: &mut Vec<u8>) -> 
 
 /// Whether more of a text than its first 4096 bytes must be read to tell what it is.
 pub fn needs_more(prefix: &str) -> bool {
-    prefix.len() as u64 >= PREFIX && read_beginning(prefix.as_bytes()).header.is_none()
+    prefix.len() as u64 >= PREFIX - BYTE_ORDER_MARK
+        && read_beginning(prefix.as_bytes()).header.is_none()
 }
 
 /// Reads the beginning of a session's text, which may end anywhere. `None` for what is no session.
@@ -123,7 +126,7 @@ pub fn describe_beginning(text: &str) -> Option<Beginning> {
 
 fn read_beginning(bytes: &[u8]) -> Beginning {
     let mut beginning = Beginning::default();
-    let mut lines = Lines::new(bytes);
+    let mut lines = Lines::sized(bytes, bytes.len() as u64);
     let mut is_first = true;
     let mut slot_title = None;
     let parse = |cursor: &mut Cursor<'_>| Ok(Part::new(&line::read(cursor)?));

@@ -9,7 +9,7 @@
 //!   as glued;
 //! * an incomplete last line is junk that the next append must not touch.
 //!
-//! Memory: one buffer of at least [`CHUNK`] bytes that grows to the longest line.
+//! Memory: one buffer of [`CHUNK`] bytes, less for short texts, that grows to the longest line.
 
 use std::io::{self, Read};
 
@@ -63,12 +63,23 @@ pub struct Lines<R> {
     /// When the current line has been read in part: where its rest ends.
     rest_of_line: Option<usize>,
     last_byte: Option<u8>,
+    /// Bytes of the first buffer.
+    chunk: usize,
 }
 
 impl<R: Read> Lines<R> {
     /// Starts reading.
     pub fn new(source: R) -> Self {
+        Self::sized(source, CHUNK as u64)
+    }
+
+    /// Starts reading a text that is probably `length` bytes long. Short texts get a short buffer;
+    /// a wrong guess only costs time.
+    pub fn sized(source: R, length: u64) -> Self {
+        // One byte more, so that the end is found without growing the buffer.
+        let chunk = usize::try_from(length.saturating_add(1)).unwrap_or(CHUNK);
         Self {
+            chunk: chunk.clamp(64, CHUNK),
             source,
             buffer: Vec::new(),
             start: 0,
@@ -145,10 +156,9 @@ impl<R: Read> Lines<R> {
             self.end -= self.start;
             self.start = 0;
         }
-        // Doubling keeps the copying of a long line linear.
-        let wanted = (self.end * 2).max(CHUNK);
-        if self.buffer.len() < wanted {
-            self.buffer.resize(wanted, 0);
+        if self.end == self.buffer.len() {
+            // Doubling keeps the copying of a long line linear.
+            self.buffer.resize((self.end * 2).max(self.chunk), 0);
         }
         let room = self.buffer.get_mut(self.end..).unwrap_or_default();
         let count = loop {
