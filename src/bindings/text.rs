@@ -8,7 +8,13 @@ use crate::json::text::{from_utf16, to_utf16};
 
 /// The text of a JavaScript string as WTF-8.
 pub(super) fn from_js(text: JsString<'_>) -> napi::Result<Vec<u8>> {
-    Ok(from_utf16(text.into_utf16()?.as_slice()))
+    let text = text.into_utf16()?;
+    // The slice ends with the terminator that Node-API writes.
+    let units = text
+        .as_slice()
+        .split_last()
+        .map_or(&[][..], |(_, units)| units);
+    Ok(from_utf16(units))
 }
 
 /// A JavaScript string of WTF-8 text; bytes that are no text become U+FFFD.
