@@ -319,7 +319,10 @@ describe("entries that do not look as expected", () => {
       });
       expect((await SessionManager.list("/w/p", dir)).map((info) => info.id)).toEqual(["s1"]);
       await manager.rewriteEntries();
-      expect(recordsOf(path).slice(1)).toEqual(JSON.parse(JSON.stringify(lines.slice(1))));
+      const expected = JSON.parse(JSON.stringify(lines.slice(1)));
+      // Replay data of a closed connection leaves the disk with the next rewrite.
+      delete expected[2].message?.providerPayload;
+      expect(recordsOf(path).slice(1)).toEqual(expected);
     });
   }
 

@@ -122,10 +122,11 @@ describe("a file from a newer version", () => {
     await manager.flush();
     expect(linesOf(path()).slice(0, 6)).toEqual(before);
     await manager.rewriteEntries();
-    expect(linesOf(path()).slice(0, 6)).toEqual(before);
+    const trimmed = () => linesOf(path()).map((line) => line.trimEnd());
+    expect(trimmed().slice(0, 6)).toEqual(before);
     expect(manager.getEntry("h1")).toEqual(future);
     await manager.rewriteEntries();
-    expect(linesOf(path()).slice(0, 6)).toEqual(before);
+    expect(trimmed().slice(0, 6)).toEqual(before);
     expect(manager.getHeader()?.version).toBe(4);
     expect(contextOf(await SessionManager.open(path()))).toBe("u1 a1 u2 a2 u3");
   });
@@ -198,17 +199,17 @@ describe("a reader during rewrites", () => {
     }
     await writing;
     seen.add(readFileSync(path(), "utf8"));
-    const allowed = new Set([jsonl(lines)]);
+    const original = JSON.parse(JSON.stringify(lines.slice(1)));
     const pruned = recordsOf(path()).slice(1);
     for (const text of seen) {
       const [header, ...entries] = text.trimEnd().split("\n");
       expect(JSON.parse(header as string)).toMatchObject({ type: "session", id: "s1" });
-      if (!allowed.has(text)) {
-        expect(entries.map((line) => JSON.parse(line))).toEqual(pruned);
-        expect(text.endsWith("\n")).toBe(true);
-      }
+      const records = entries.map((line) => JSON.parse(line));
+      expect([JSON.stringify(original), JSON.stringify(pruned)]).toContain(JSON.stringify(records));
+      expect(text.endsWith("\n")).toBe(true);
     }
-    expect(seen.size).toBeLessThanOrEqual(3);
+    // As written by hand, with our padded header, pruned, renamed.
+    expect(seen.size).toBeLessThanOrEqual(4);
     expect(fileOf(manager)).toBe(path());
     expect(readFileSync(path(), "utf8").length).toBeLessThan(100_000);
   });

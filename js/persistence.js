@@ -33,6 +33,9 @@ class Persistence {
   #rewriting;
   #ensured;
   #backup;
+  #withResidue;
+  /** A rewrite failed and is to be tried again. */
+  #owesRewrite = false;
 
   /** The file is believed to hold everything except what is queued for it. */
   flushed;
@@ -44,7 +47,8 @@ class Persistence {
    * @param backend writer of its file
    * @param header gives the header object
    * @param state `onDisk`: the file holds the entries; `needsFullRewrite`; `backup`: keep the file
-   *   that the first rewrite replaces under this name
+   *   that the first rewrite replaces under this name; `withResidue`: damaged bytes of the file that
+   *   was read belong into this one (by default when it is on disk)
    */
   constructor(table, backend, header, state = {}) {
     this.#table = table;
@@ -52,6 +56,7 @@ class Persistence {
     this.#header = header;
     this.#ensured = state.onDisk ?? false;
     this.#backup = state.backup;
+    this.#withResidue = state.withResidue ?? state.onDisk ?? false;
     this.flushed = state.onDisk ?? false;
     this.needsFullRewrite = state.needsFullRewrite ?? false;
     this.#handedOver = state.onDisk ? table.count : 0;
@@ -121,7 +126,7 @@ class Persistence {
   /** Writes what is due and makes it durable. */
   async flush() {
     await this.#settle();
-    if (this.#isDue() || this.#backend.isOpen || this.#latch) {
+    if (this.#backend.isOpen || this.#latch) {
       await this.#finish(() => this.#backend.sync());
     }
     if (this.#latch) {
@@ -142,7 +147,7 @@ class Persistence {
   /** For the end of the process: writes what is left before it returns. */
   writeBlocking() {
     try {
-      if (!this.#isDue() && !this.#rewriting && !this.#nextRewrite) {
+      if (!this.#hasWork() && !this.#rewriting && !this.#nextRewrite && !this.#latch) {
         return;
       }
       const mustRewrite =
@@ -179,15 +184,15 @@ class Persistence {
   /** Hands over what is due. Errors are latched, never thrown. */
   #commit() {
     this.#scheduled = false;
-    if (this.#rewriting || this.#nextRewrite || !this.#isDue()) {
+    if (this.#rewriting || this.#nextRewrite) {
       // A coming rewrite takes in everything; after a running one this is called again.
       return;
     }
-    if (this.needsFullRewrite || !this.flushed) {
+    if (this.#hasWork() && (this.needsFullRewrite || !this.flushed)) {
       this.rewrite().catch(ignore);
       return;
     }
-    const texts = this.#takeTexts();
+    const texts = this.#hasWork() ? this.#takeTexts() : [];
     if (texts.length > 0 || this.#latch) {
       this.#append(texts);
     } else if (this.#inFlight.size === 0) {
@@ -241,6 +246,7 @@ class Persistence {
     try {
       await this.#track(this.#backend.rewrite(this.#table, this.#rewriteOptions()));
     } catch (error) {
+      this.#owesRewrite = true;
       this.needsFullRewrite = true;
       this.#rewriting = undefined;
       throw this.#fail(error);
@@ -255,7 +261,9 @@ class Persistence {
     this.flushed = true;
     this.needsFullRewrite = false;
     this.#ensured = true;
+    this.#owesRewrite = false;
     this.#backup = undefined;
+    this.#withResidue = true;
     this.#succeeded();
   }
 
@@ -264,6 +272,7 @@ class Persistence {
       header: serialize(this.#header()),
       tempSuffix: native.nextSnowflake(Date.now()),
       backup: this.#backup,
+      withResidue: this.#withResidue,
     };
   }
 
@@ -279,12 +288,12 @@ class Persistence {
   }
 
   #hasWork() {
-    return this.#isDue() && (!this.flushed || this.#handedOver < this.#table.count);
+    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.count);
   }
 
   /** Last step of `flush` and `close`: the backend writes its backlog first. */
   async #finish(operation) {
-    if (this.#latch && (this.needsFullRewrite || !this.flushed)) {
+    if (this.#latch && this.#owesRewrite) {
       // The retry has just failed.
       return;
     }

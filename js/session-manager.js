@@ -47,6 +47,8 @@ class SessionManager {
   #artifacts;
   #memoryArtifacts = [];
   #refusedToLeave = false;
+  /** Files that were left while work for them was under way. */
+  #leaving = new Set();
 
   /** Not for callers: use the static methods. */
   constructor(cwd, sessionDir, persist, storage) {
@@ -130,7 +132,7 @@ class SessionManager {
     const abandoned = this.#state;
     this.#switchTo(snapshots.restore(this.#scope(), snapshot));
     if (abandoned.persistence !== this.#state.persistence) {
-      abandoned.persistence?.close().catch(() => {});
+      this.#finishElsewhere(abandoned);
     }
     this.#leaveBreadcrumb();
   }
@@ -139,9 +141,9 @@ class SessionManager {
     const file = path.resolve(requireString(sessionFile, "sessionFile"));
     await this.#leave();
     const current = this.#state;
-    const unsaved = current.persistence && !current.persistence.flushed && current.table.count > 0;
-    if (unsaved && file === current.file && !current.persistence.exists()) {
-      // Reloading a session that was never written must not empty it.
+    const isOwn = current.persistence && file === current.file && current.table.count > 0;
+    if (isOwn && !current.persistence.exists()) {
+      // Reloading a session whose file is not there must not empty it.
       await current.persistence.rewrite();
       return;
     }
@@ -200,10 +202,12 @@ class SessionManager {
   }
 
   async flush() {
+    await Promise.all(this.#leaving);
     await this.#state.persistence?.flush();
   }
 
   async close() {
+    await Promise.all(this.#leaving);
     await this.#state.persistence?.close();
   }
 
@@ -458,8 +462,7 @@ class SessionManager {
     const old = this.#state;
     const slot = this.#requireSlot(leafId ?? old.leafId);
     this.#enter(lifecycle.branchState(this.#scope(), old, slot));
-    // What was appended to the old session is written to the old file.
-    old.persistence?.close().catch(() => {});
+    this.#finishElsewhere(old);
     return this.persist ? this.#state.file : undefined;
   }
 
@@ -543,6 +546,15 @@ class SessionManager {
   #leaveBreadcrumb() {
     if (this.persist && this.#state.file !== undefined) {
       writeBreadcrumb(this.cwd, this.#state.file);
+    }
+  }
+
+  /** What was appended to a session before the switch is still written to its own file. */
+  #finishElsewhere(state) {
+    const done = state.persistence?.close().catch(() => {});
+    if (done) {
+      this.#leaving.add(done);
+      done.then(() => this.#leaving.delete(done));
     }
   }
 

@@ -36,6 +36,7 @@ export async function written(
   const id = append(manager);
   if (way === "branched session") {
     manager.createBranchedSession(id);
+    await manager.flush();
   } else if (way === "fork") {
     await manager.fork();
   } else {

@@ -32,6 +32,8 @@ pub struct RewriteOptions {
     pub backup: Option<String>,
     /// Fail when the file exists.
     pub no_clobber: Option<bool>,
+    /// Carry over damaged bytes of the file that was loaded.
+    pub with_residue: bool,
 }
 
 /// The writer of one session file.
@@ -190,7 +192,7 @@ fn content_of(core: &SessionCore, options: RewriteOptions) -> Content {
         edited,
         tree,
         texts: shared.snapshot(),
-        with_residue: true,
+        with_residue: options.with_residue,
         shared: Some(shared),
         temp_suffix: options.temp_suffix,
         backup: options.backup.map(PathBuf::from),

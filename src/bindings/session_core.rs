@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use napi::JsString;
 use napi::bindgen_prelude::{
-    Either, Either3, Env, Float64Array, Null, PromiseRaw, Uint8Array, Uint32Array,
+    Either, Either4, Env, Float64Array, Null, PromiseRaw, Uint8Array, Uint32Array, Undefined,
 };
 use napi_derive::napi;
 
@@ -29,7 +29,7 @@ use crate::storage::blob::BlobStore;
 /// An id as JavaScript gives it.
 pub(super) type JsId<'a> = Either<JsString<'a>, f64>;
 /// A parent link as JavaScript gives it; `undefined` and other values count as absent.
-pub(super) type JsParent<'a> = Either3<JsString<'a>, f64, Null>;
+pub(super) type JsParent<'a> = Either4<JsString<'a>, f64, Null, Undefined>;
 
 /// The tree of one session.
 #[napi]
@@ -106,14 +106,14 @@ impl SessionCore {
     pub fn push(
         &self,
         id: JsId<'_>,
-        parent: Option<JsParent<'_>>,
+        parent: JsParent<'_>,
         kind: u32,
         role: u32,
         timestamp: f64,
         usage: Option<&[f64]>,
     ) -> napi::Result<()> {
         let id = key_of(id)?;
-        let parent = parent.map(parent_key).transpose()?;
+        let parent = parent_key(parent)?;
         self.change(|tree| {
             let symbol = tree.intern(&id);
             let parent = link(tree, parent);
@@ -192,8 +192,8 @@ impl SessionCore {
 
     /// Slots of the entries with exactly this parent.
     #[napi(catch_unwind)]
-    pub fn children(&self, parent: Option<JsParent<'_>>) -> napi::Result<Uint32Array> {
-        let parent = parent.map(parent_key).transpose()?;
+    pub fn children(&self, parent: JsParent<'_>) -> napi::Result<Uint32Array> {
+        let parent = parent_key(parent)?;
         let tree = self.tree.borrow();
         let parent = match parent {
             None => Parent::Absent,
@@ -433,13 +433,14 @@ fn key_of(id: JsId<'_>) -> napi::Result<Vec<u8>> {
     }
 }
 
-/// The key of a parent link; inner `None` for `null`.
-fn parent_key(parent: JsParent<'_>) -> napi::Result<Option<Vec<u8>>> {
-    match parent {
-        Either3::A(id) => text::from_js(id).map(Some),
-        Either3::B(number) => Ok(Some(Interner::number_key(number).to_vec())),
-        Either3::C(Null) => Ok(None),
-    }
+/// The key of a parent link: `None` when there is no link, inner `None` for `null`.
+fn parent_key(parent: JsParent<'_>) -> napi::Result<Option<Option<Vec<u8>>>> {
+    Ok(match parent {
+        Either4::A(id) => Some(Some(text::from_js(id)?)),
+        Either4::B(number) => Some(Some(Interner::number_key(number).to_vec())),
+        Either4::C(Null) => Some(None),
+        Either4::D(()) => None,
+    })
 }
 
 fn js_id<'env>(

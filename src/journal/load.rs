@@ -12,13 +12,13 @@ use std::sync::Arc;
 use super::head::{self, Head, IdValue, ParentValue, Shape};
 use super::lines::{Lines, Piece};
 use super::texts::{Residue, Source, TextTable};
+use crate::Result;
 use crate::error::IoContext;
 use crate::json::RawStr;
 use crate::json::text::{encode, to_utf16};
 use crate::session::record::Marks;
 use crate::session::snowflake::{self, SnowflakeGenerator};
 use crate::session::{CURRENT_VERSION, EntryKind, Interner, Parent, Record, Role, Slot, Tree};
-use crate::{Error, Result};
 
 /// What reading a file met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,10 +80,6 @@ pub fn load_file(path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::Missing),
         outcome => Arc::new(outcome.during("open", path)?),
     };
-    let metadata = file.metadata().during("fstat", path)?;
-    if metadata.is_dir() {
-        return Err(Error::io("read", path, io::ErrorKind::IsADirectory.into()));
-    }
     let source = Source::File {
         file: Arc::clone(&file),
         path: path.to_path_buf(),
@@ -109,6 +105,7 @@ fn load(reader: impl Read, source: Source, ids: &IdSource<'_>) -> io::Result<Out
         version: None,
         ordinals: Vec::new(),
         kept_indices: Vec::new(),
+        whole_entry_end: None,
     };
     loop {
         let piece = lines.next(
@@ -223,6 +220,8 @@ struct Loader<'a> {
     version: Option<f64>,
     /// Version 1 only: for each value of the file, header included, the entry it became.
     ordinals: Vec<Option<Slot>>,
+    /// Where the last entry ended that began its line.
+    whole_entry_end: Option<u64>,
     /// Version 1 only: compactions with the index they refer to.
     kept_indices: Vec<(Slot, f64)>,
 }
@@ -254,18 +253,17 @@ impl Loader<'_> {
         match self.version {
             Some(version) if version < 2.0 => head.typed,
             Some(_) => has_id,
-            None => {
-                has_id
-                    || head.typed
-                        && head.timestamp_text.is_some()
-                        && head.kind != EntryKind::Unknown
-            }
+            // Without a header an object must look more like an entry: a header with a damaged
+            // type has an id too.
+            None if has_id => head.parent != ParentValue::Absent,
+            None => head.kind != EntryKind::Unknown && head.typed && head.timestamp_text.is_some(),
         }
     }
 
     fn commit(&mut self, verdict: Verdict, offset: u64, len: usize, glued: bool) {
         let slot = match verdict.action {
             Action::Header { version, text_id } if self.loaded.header.is_none() && text_id => {
+                self.loaded.report.header_salvaged = glued;
                 self.take_header(version, offset, len);
                 None
             }
@@ -276,6 +274,7 @@ impl Loader<'_> {
             }
         };
         self.loaded.report.recovered_entries += u32::from(glued && slot.is_some());
+        self.whole_entry_end = (slot.is_some() && !glued).then_some(offset + len as u64);
         if self.version.is_some_and(|version| version < 2.0) {
             self.ordinals.push(slot);
         }
@@ -336,6 +335,8 @@ impl Loader<'_> {
 
     fn residue(&mut self, offset: u64, len: u64) {
         let report = &mut self.loaded.report;
+        // Bytes behind an entry on its line: the entry was got out of a damaged line.
+        report.recovered_entries += u32::from(self.whole_entry_end.take() == Some(offset));
         report.skipped_lines += 1;
         report.skipped_bytes += len;
         let before_header = self.loaded.header.is_none() && self.loaded.tree.is_empty();
@@ -358,7 +359,14 @@ impl Loader<'_> {
             };
         }
         loaded.report.entries = loaded.tree.len() as u32;
-        loaded.report.header_salvaged = loaded.header.is_none();
+        loaded.report.header_salvaged |= loaded.header.is_none();
+        if loaded.report.header_salvaged {
+            // The first rewrite keeps the old bytes as a whole beside the file.
+            loaded
+                .texts
+                .residue
+                .retain(|residue| residue.before.is_some());
+        }
         loaded.report.torn_tail = unterminated;
         loaded.migrated = self
             .version

@@ -90,7 +90,18 @@ fn a_damaged_header_costs_only_itself() {
     );
     assert_eq!(ids(&loaded), ["a"]);
     assert!(!loaded.migrated);
-    assert_eq!(loaded.texts.residue[0].before, None);
+    assert_eq!(loaded.texts.residue, []);
+    let glued = super::tests::loaded(&format!("garbage {HEADER}\n{a}\n"));
+    assert!(glued.report.header_salvaged && glued.header.is_some());
+}
+
+#[test]
+fn an_object_without_parent_is_no_entry_before_the_header() {
+    let text = format!(
+        "{{\"type\":\"sessio\",\"id\":\"s1\",\"timestamp\":\"t\"}}\n{}\n",
+        entry("a", None)
+    );
+    assert_eq!(ids(&loaded(&text)), ["a"]);
 }
 
 #[test]

@@ -73,7 +73,9 @@ pub fn rewrite(
         keep_old(path, backup)?;
     }
     let committed = output.file.commit()?;
-    if let Some(shared) = &content.shared {
+    // A session whose entries all came as text reads nothing back; it needs no descriptor.
+    let reads_back = !(content.texts.is_empty() && output.table.residue.is_empty());
+    if let Some(shared) = content.shared.as_ref().filter(|_| reads_back) {
         let file = File::open(&committed.path).during("open", &committed.path)?;
         output.table.source = Source::File {
             file: Arc::new(file),

@@ -51,7 +51,8 @@ const faults = {
   },
   sizeLimit: {
     prepare() {},
-    strike: (file) => limitFileSize(fs.existsSync(file) ? fs.statSync(file).size + 2000 : 300),
+    strike: (file) =>
+      limitFileSize(phase === "rewrite" || !fs.existsSync(file) ? 300 : fs.statSync(file).size + 2000),
     mend: () => limitFileSize("unlimited"),
   },
   directoryIsFile: {
