@@ -1,6 +1,7 @@
 //! The one place where core errors become JavaScript errors.
 
-use napi::bindgen_prelude::{Env, JsObjectValue, JsValue};
+use napi::ValueType;
+use napi::bindgen_prelude::{Env, JsObjectValue, JsValue, Unknown};
 
 use crate::Error;
 
@@ -28,6 +29,11 @@ fn build(env: &Env, error: &Error) -> napi::Result<napi::Error> {
     }
     if let Some(errno) = error.errno() {
         object.set_named_property("errno", errno)?;
+    }
+    // Bun gives no stack to errors that are made without a JavaScript frame below them.
+    let stack: Unknown<'_> = object.get_named_property("stack")?;
+    if stack.get_type()? == ValueType::Undefined {
+        object.set_named_property("stack", format!("Error: {error}"))?;
     }
     Ok(napi::Error::from(object.to_unknown()))
 }
