@@ -5,7 +5,13 @@ import { loose } from "./support/loose.js";
 import { createIn, createWritten, fileOf } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { entryIds, rawLines, readSession, smallSession, writeLines } from "./support/session-files.js";
+import {
+  entryIds,
+  rawLines,
+  readSession,
+  smallSession,
+  writeLines,
+} from "./support/session-files.js";
 
 const { SessionManager } = api;
 const box = useSandbox();

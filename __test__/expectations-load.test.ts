@@ -79,9 +79,10 @@ describe("loadEntriesFromFile", () => {
 
   it("gives header and entries as they are, without migrating them", async () => {
     const header = headerLine({ version: 1, id: "" });
-    const file = writeLines(box.path("s.jsonl"), [header, { type: "message", message: {} }, 5].map(
-      (line) => unchecked(line),
-    ));
+    const file = writeLines(
+      box.path("s.jsonl"),
+      [header, { type: "message", message: {} }, 5].map((line) => unchecked(line)),
+    );
     expect(await loadEntriesFromFile(file)).toEqual([header, { type: "message", message: {} }, 5]);
   });
 
@@ -109,8 +110,18 @@ describe("parsed, migrated and built without a manager", () => {
     const text = [
       header,
       { type: "message", timestamp: "2026-01-01T00:00:00.000Z", message: userMessage("q") },
-      { type: "message", timestamp: "2026-01-01T00:00:01.000Z", message: { role: "assistant", content: [], provider: "p", model: "m" } },
-      { type: "compaction", timestamp: "2026-01-01T00:00:02.000Z", summary: "s", firstKeptEntryIndex: 2, tokensBefore: 5 },
+      {
+        type: "message",
+        timestamp: "2026-01-01T00:00:01.000Z",
+        message: { role: "assistant", content: [], provider: "p", model: "m" },
+      },
+      {
+        type: "compaction",
+        timestamp: "2026-01-01T00:00:02.000Z",
+        summary: "s",
+        firstKeptEntryIndex: 2,
+        tokensBefore: 5,
+      },
       { type: "message", timestamp: "2026-01-01T00:00:03.000Z", message: userMessage("next") },
     ]
       .map((line) => JSON.stringify(line))
@@ -221,7 +232,11 @@ describe("stale replay data", () => {
     await opened.setSessionFile(file);
     expectSanitised(messagesOf(opened));
     expectSanitised(opened.buildSessionContext().messages.map(loose));
-    expectSanitised(loose(opened.captureState()).fileEntries.slice(1).map((e: Loose) => e.message));
+    expectSanitised(
+      loose(opened.captureState())
+        .fileEntries.slice(1)
+        .map((e: Loose) => e.message),
+    );
   });
 
   it("leaves the disk with the next rewrite", async () => {
@@ -292,7 +307,10 @@ describe("reloading", () => {
     const file = writeLines(box.path("s.jsonl"), smallSession());
     const manager = await SessionManager.open(file);
     const old = manager.getEntries()[0];
-    const changed = smallSession().map((line) => ({ ...line, timestamp: "2026-05-05T05:05:05.000Z" }));
+    const changed = smallSession().map((line) => ({
+      ...line,
+      timestamp: "2026-05-05T05:05:05.000Z",
+    }));
     writeLines(file, changed);
     await manager.setSessionFile(file);
     expect(manager.getEntries()).toEqual(changed.slice(1));

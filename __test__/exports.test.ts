@@ -88,8 +88,8 @@ function membersOf(symbol: ts.Symbol): Member[] {
 }
 
 function holderOf(owner: ts.Symbol, isStatic: boolean): object {
-  const constructor = pkg[owner.name] as { prototype: object };
-  return isStatic ? constructor : constructor.prototype;
+  const classObject = pkg[owner.name] as { prototype: object };
+  return isStatic ? classObject : classObject.prototype;
 }
 
 const isAsync = (value: unknown) => Object.getPrototypeOf(value) !== Function.prototype;

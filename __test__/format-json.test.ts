@@ -44,14 +44,26 @@ const VALUES: [string, unknown, string][] = [
     '{"list":[null,null,null]}',
   ],
   ["numbers that are none", [Number.NaN, 1 / 0, -1 / 0, -0], "[null,null,null,0]"],
-  ["whole numbers", [1.0, 100, 1e20, 1e21, 2 ** 53], "[1,100,100000000000000000000,1e+21,9007199254740992]"],
+  [
+    "whole numbers",
+    [1.0, 100, 1e20, 1e21, 2 ** 53],
+    "[1,100,100000000000000000000,1e+21,9007199254740992]",
+  ],
   ["small numbers", [0.000001, 0.0000001, 5e-324], "[0.000001,1e-7,5e-324]"],
   ["fractions", [0.1, 1 / 3, 0.1 + 0.2, -1.5], "[0.1,0.3333333333333333,0.30000000000000004,-1.5]"],
-  ["large numbers", [1.7976931348623157e308, 123456789012345680000], "[1.7976931348623157e+308,123456789012345680000]"],
+  [
+    "large numbers",
+    [1.7976931348623157e308, 123456789012345680000],
+    "[1.7976931348623157e+308,123456789012345680000]",
+  ],
   ["short escapes", '"\\\b\f\n\r\t', '"\\"\\\\\\b\\f\\n\\r\\t"'],
   ["other controls", "\u0000\u0001\u001f\u007f\u0080", '"\\u0000\\u0001\\u001f\u007f\u0080"'],
   ["what needs no escape", "/<>&'\u2028\u2029é日😀", '"/<>&\'\u2028\u2029é日😀"'],
-  ["lone surrogates", ["\ud83d", "a\udc00b", "\udc00\ud83d"], '["\\ud83d","a\\udc00b","\\udc00\\ud83d"]'],
+  [
+    "lone surrogates",
+    ["\ud83d", "a\udc00b", "\udc00\ud83d"],
+    '["\\ud83d","a\\udc00b","\\udc00\\ud83d"]',
+  ],
   ["escapes in keys", { 'k"\n\ud800': 1 }, '{"k\\"\\n\\ud800":1}'],
   ["literals", [true, false, null, "", [], {}], '[true,false,null,"",[],{}]'],
   ["dates", new Date("2026-01-02T03:04:05.678Z"), '"2026-01-02T03:04:05.678Z"'],
@@ -62,7 +74,11 @@ const VALUES: [string, unknown, string][] = [
   ["maps and sets", { m: new Map([[1, 2]]), s: new Set([1]) }, '{"m":{},"s":{}}'],
   ["boxed values", [Object("text"), Object(5), Object(false)], '["text",5,false]'],
   ["objects without prototype", Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
-  ["inherited and hidden properties", Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true }, hidden: { value: 3 } }), '{"own":2}'],
+  [
+    "inherited and hidden properties",
+    Object.create({ inherited: 1 }, { own: { value: 2, enumerable: true }, hidden: { value: 3 } }),
+    '{"own":2}',
+  ],
   ["sparse arrays", Object.assign([], { 0: 1, 2: 3, length: 3 }), "[1,null,3]"],
 ];
 

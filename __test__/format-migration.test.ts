@@ -4,7 +4,14 @@ import { type Loose, loose, unchecked } from "./support/loose.js";
 import { ENTRY_ID } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { entryLine, headerLine, messageLine, rawLines, readSession, writeLines } from "./support/session-files.js";
+import {
+  entryLine,
+  headerLine,
+  messageLine,
+  rawLines,
+  readSession,
+  writeLines,
+} from "./support/session-files.js";
 
 const box = useSandbox();
 
@@ -148,48 +155,58 @@ describe("what is current, or newer, or damaged", () => {
 });
 
 describe("a migrated file", () => {
-  it.each(["looked at first", "untouched"])("is written with the migrated lines, %s", async (how) => {
-    const lines = versionOne(
-      oldMessage({ ...userMessage("a"), vendor: 1.5 }),
-      { type: "compaction", timestamp: "t", summary: "s", firstKeptEntryIndex: 1, tokensBefore: 5, x: 1 },
-      oldMessage(assistantMessage("b")),
-      { type: "from_the_past", timestamp: "t", payload: [1] },
-    );
-    const file = writeLines(box.path("s.jsonl"), lines);
-    const manager = await SessionManager.open(file);
-    if (how === "looked at first") {
-      expect(manager.getEntries()).toHaveLength(4);
-    }
-    await manager.rewriteEntries();
-    const found = readSession(file);
-    const ids = found.slice(1).map((line) => line.id);
-    expect(new Set(ids).size).toBe(4);
-    for (const id of ids) {
-      expect(id).toMatch(ENTRY_ID);
-    }
-    const expected = [
-      { ...lines[0], version: 3 },
-      { ...lines[1], id: ids[0], parentId: null },
-      {
-        type: "compaction",
-        timestamp: "t",
-        summary: "s",
-        tokensBefore: 5,
-        x: 1,
-        id: ids[1],
-        parentId: ids[0],
-        firstKeptEntryId: ids[0],
-      },
-      { ...lines[3], id: ids[2], parentId: ids[1] },
-      { ...lines[4], id: ids[3], parentId: ids[2] },
-    ];
-    expect(rawLines(file).map((line) => line.trimEnd())).toEqual(
-      expected.map((line) => JSON.stringify(line)),
-    );
-    expect(manager.getEntries().map((entry) => entry.id)).toEqual(ids);
-    const again = await SessionManager.open(file);
-    expect(again.getEntries()).toEqual(manager.getEntries());
-  });
+  it.each(["looked at first", "untouched"])(
+    "is written with the migrated lines, %s",
+    async (how) => {
+      const lines = versionOne(
+        oldMessage({ ...userMessage("a"), vendor: 1.5 }),
+        {
+          type: "compaction",
+          timestamp: "t",
+          summary: "s",
+          firstKeptEntryIndex: 1,
+          tokensBefore: 5,
+          x: 1,
+        },
+        oldMessage(assistantMessage("b")),
+        { type: "from_the_past", timestamp: "t", payload: [1] },
+      );
+      const file = writeLines(box.path("s.jsonl"), lines);
+      const manager = await SessionManager.open(file);
+      if (how === "looked at first") {
+        expect(manager.getEntries()).toHaveLength(4);
+      }
+      await manager.rewriteEntries();
+      const found = readSession(file);
+      const ids = found.slice(1).map((line) => line.id);
+      expect(new Set(ids).size).toBe(4);
+      for (const id of ids) {
+        expect(id).toMatch(ENTRY_ID);
+      }
+      const expected = [
+        { ...lines[0], version: 3 },
+        { ...lines[1], id: ids[0], parentId: null },
+        {
+          type: "compaction",
+          timestamp: "t",
+          summary: "s",
+          tokensBefore: 5,
+          x: 1,
+          id: ids[1],
+          parentId: ids[0],
+          firstKeptEntryId: ids[0],
+        },
+        { ...lines[3], id: ids[2], parentId: ids[1] },
+        { ...lines[4], id: ids[3], parentId: ids[2] },
+      ];
+      expect(rawLines(file).map((line) => line.trimEnd())).toEqual(
+        expected.map((line) => JSON.stringify(line)),
+      );
+      expect(manager.getEntries().map((entry) => entry.id)).toEqual(ids);
+      const again = await SessionManager.open(file);
+      expect(again.getEntries()).toEqual(manager.getEntries());
+    },
+  );
 
   it("shows its migrated entries and context before it is written", async () => {
     const file = writeLines(box.path("s.jsonl"), [

@@ -33,7 +33,11 @@ const TEXTS: [string, string, unknown[]][] = [
   ["keys without quotes", '{"a":1}\n{x:1}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
   ["numbers that are none", '{"a":1}\n{"x":NaN}\n{"x":Infinity}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
   ["leading zeros", '{"a":1}\n{"x":01}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
-  ["half numbers", '{"a":1}\n{"x":1.}\n{"x":.5}\n{"x":+1}\n{"x":1e}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
+  [
+    "half numbers",
+    '{"a":1}\n{"x":1.}\n{"x":.5}\n{"x":+1}\n{"x":1e}\n{"b":2}\n',
+    [{ a: 1 }, { b: 2 }],
+  ],
   ["a control character in a text", '{"a":1}\n{"x":"\u0001"}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
   ["a tab in a text", '{"a":1}\n{"x":"\t"}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
   ["unknown escapes", '{"a":1}\n{"x":"\\x41"}\n{"x":"\\u12"}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
@@ -43,9 +47,17 @@ const TEXTS: [string, string, unknown[]][] = [
   ["a form feed between values", '{"a":1}\n\f{"x":1}\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
   ["a no-break space between values", '{"a":1}\n\u00a0\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
   ["a line separator between values", '{"a":1}\n\u2028\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
-  ["a torn list before good lines", '{"a":1}\n{"x":[1,\n{"b":2}\n{"c":3}\n', [{ a: 1 }, { b: 2 }, { c: 3 }]],
+  [
+    "a torn list before good lines",
+    '{"a":1}\n{"x":[1,\n{"b":2}\n{"c":3}\n',
+    [{ a: 1 }, { b: 2 }, { c: 3 }],
+  ],
   ["a torn list before the last line", '{"a":1}\n{"x":[1,\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
-  ["several torn lines in a row", '{"a":1}\n{"x":[\n{"y":"\n{"z":{\n{"b":2}\n', [{ a: 1 }, { b: 2 }]],
+  [
+    "several torn lines in a row",
+    '{"a":1}\n{"x":[\n{"y":"\n{"z":{\n{"b":2}\n',
+    [{ a: 1 }, { b: 2 }],
+  ],
   ["a torn first line", '{"x":[1,\n{"b":2}\n{"c":3}', [{ b: 2 }, { c: 3 }]],
 ];
 
@@ -149,7 +161,10 @@ describe("loadEntriesFromFile", () => {
   it("leaves references, versions and ids as they are", async () => {
     const lines = [
       headerLine({ version: 1 }),
-      { type: "message", message: { role: "user", content: [{ type: "image", data: "blob:sha256:x" }] } },
+      {
+        type: "message",
+        message: { role: "user", content: [{ type: "image", data: "blob:sha256:x" }] },
+      },
     ];
     expect(await loadEntriesFromFile(writeLines(box.path("s.jsonl"), lines))).toEqual(lines);
   });

@@ -51,6 +51,7 @@ describe("setLogger", () => {
       },
       () => Promise.reject(new Error("rejected")),
       () => ({
+        // biome-ignore lint/suspicious/noThenProperty: a logger may return anything.
         get then() {
           throw new Error("getter");
         },

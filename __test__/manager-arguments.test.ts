@@ -55,33 +55,60 @@ function expectNamed(error: unknown, name: string) {
 describe("synchronous calls throw a TypeError that names the argument", () => {
   it("create and getDefaultSessionDir", () => {
     for (const wrong of [undefined, ...NO_STRINGS]) {
-      expectNamed(thrownBy(() => statics.create(wrong, box.dir)), "cwd");
-      expectNamed(thrownBy(() => statics.getDefaultSessionDir(wrong)), "cwd");
+      expectNamed(
+        thrownBy(() => statics.create(wrong, box.dir)),
+        "cwd",
+      );
+      expectNamed(
+        thrownBy(() => statics.getDefaultSessionDir(wrong)),
+        "cwd",
+      );
     }
     for (const wrong of [5, true, {}, []]) {
-      expectNamed(thrownBy(() => statics.create(box.dir, wrong)), "sessionDir");
-      expectNamed(thrownBy(() => statics.inMemory(wrong)), "cwd");
+      expectNamed(
+        thrownBy(() => statics.create(box.dir, wrong)),
+        "sessionDir",
+      );
+      expectNamed(
+        thrownBy(() => statics.inMemory(wrong)),
+        "cwd",
+      );
     }
   });
 
   it("parseSessionEntries", () => {
     for (const wrong of [undefined, ...NO_STRINGS]) {
-      expectNamed(thrownBy(() => functions.parseSessionEntries(wrong)), "content");
+      expectNamed(
+        thrownBy(() => functions.parseSessionEntries(wrong)),
+        "content",
+      );
     }
   });
 
   it("functions over entries", () => {
     for (const wrong of [undefined, null, 5, "text", {}]) {
-      expectNamed(thrownBy(() => functions.buildSessionContext(wrong)), "entries");
-      expectNamed(thrownBy(() => functions.migrateSessionEntries(wrong)), "entries");
-      expectNamed(thrownBy(() => functions.getLatestCompactionEntry(wrong)), "entries");
+      expectNamed(
+        thrownBy(() => functions.buildSessionContext(wrong)),
+        "entries",
+      );
+      expectNamed(
+        thrownBy(() => functions.migrateSessionEntries(wrong)),
+        "entries",
+      );
+      expectNamed(
+        thrownBy(() => functions.getLatestCompactionEntry(wrong)),
+        "entries",
+      );
     }
   });
 
   it("appendMessage, without adding anything", () => {
     const manager = SessionManager.inMemory(box.dir);
     for (const wrong of [undefined, null, 5, "text"]) {
-      expectNamed(thrownBy(() => manager.appendMessage(unchecked(wrong))), "message");
+      expectNamed(
+        thrownBy(() => manager.appendMessage(unchecked(wrong))),
+        "message",
+      );
     }
     expect(manager.getEntries()).toEqual([]);
     expect(manager.getLeafId()).toBeNull();
@@ -94,8 +121,14 @@ describe("synchronous calls throw a TypeError that names the argument", () => {
         thrownBy(() => manager.appendMCPToolSelection(unchecked(wrong))),
         "selectedToolNames",
       );
-      expectNamed(thrownBy(() => manager.appendTtsrInjection(unchecked(wrong))), "ruleNames");
-      expectNamed(thrownBy(() => manager.appendSessionInit(unchecked(wrong))), "init");
+      expectNamed(
+        thrownBy(() => manager.appendTtsrInjection(unchecked(wrong))),
+        "ruleNames",
+      );
+      expectNamed(
+        thrownBy(() => manager.appendSessionInit(unchecked(wrong))),
+        "init",
+      );
     }
     expect(manager.getEntries()).toEqual([]);
   });
@@ -104,7 +137,10 @@ describe("synchronous calls throw a TypeError that names the argument", () => {
     const manager = SessionManager.inMemory(box.dir);
     manager.appendMessage(userMessage());
     for (const wrong of [undefined, null, 5, "text"]) {
-      expectNamed(thrownBy(() => manager.restoreState(unchecked(wrong))), "snapshot");
+      expectNamed(
+        thrownBy(() => manager.restoreState(unchecked(wrong))),
+        "snapshot",
+      );
     }
     expect(manager.getEntries()).toHaveLength(1);
   });

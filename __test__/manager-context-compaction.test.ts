@@ -3,7 +3,13 @@ import { buildSessionContext, SessionManager } from "../index.js";
 import { type Loose, loose, unchecked } from "./support/loose.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { entryLine, headerLine, messageLine, timestampAt, writeLines } from "./support/session-files.js";
+import {
+  entryLine,
+  headerLine,
+  messageLine,
+  timestampAt,
+  writeLines,
+} from "./support/session-files.js";
 
 const box = useSandbox();
 
@@ -147,9 +153,7 @@ describe("a provider's own history in a compaction", () => {
       items: [{ a: 1 }],
     });
     expect(Object.keys(payload)).toEqual(["type", "provider", "items"]);
-    expect(payload.items).toBe(
-      entries[4]?.preserveData.openaiRemoteCompaction.replacementHistory,
-    );
+    expect(payload.items).toBe(entries[4]?.preserveData.openaiRemoteCompaction.replacementHistory);
   });
 
   it("may be empty", () => {
@@ -189,9 +193,7 @@ describe("a compacted session from a file", () => {
       const entries = compacted(fields);
       const file = writeLines(box.path("s.jsonl"), [headerLine(), ...entries]);
       const manager = await SessionManager.open(file);
-      expect(manager.buildSessionContext()).toStrictEqual(
-        buildSessionContext(unchecked(entries)),
-      );
+      expect(manager.buildSessionContext()).toStrictEqual(buildSessionContext(unchecked(entries)));
       expect(manager.buildSessionContext().messages.at(-1)).toBe(
         loose(manager.getEntry("m6")).message,
       );

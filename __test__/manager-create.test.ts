@@ -206,9 +206,7 @@ describe("SessionManager.open", () => {
     expect(manager.getSessionFile()).toBe(file);
     expect(manager.getEntries()).toEqual([]);
     expect(manager.getSessionId()).toMatch(SESSION_ID);
-    expect(readSession(file)).toEqual([
-      JSON.parse(JSON.stringify(manager.getHeader())),
-    ]);
+    expect(readSession(file)).toEqual([JSON.parse(JSON.stringify(manager.getHeader()))]);
     const id = manager.appendMessage(userMessage("kept without an answer"));
     await manager.flush();
     expect(entryIds(file)).toEqual([id]);

@@ -133,7 +133,8 @@ describe("setSessionName", () => {
   });
 
   it("renames a file without padding and keeps its other lines byte for byte", async () => {
-    const odd = '{"type":"custom","customType":"x", "data":1.50, "id":"aaaaaaa3","parentId":"aaaaaaa2"}';
+    const odd =
+      '{"type":"custom","customType":"x", "data":1.50, "id":"aaaaaaa3","parentId":"aaaaaaa2"}';
     const file = writeLines(box.path("plain.jsonl"), [
       ...smallSession({ later: { kept: true } }),
       odd,
@@ -151,7 +152,14 @@ describe("setSessionName", () => {
 
   it("replaces a title in its place in the key order", async () => {
     const file = writeLines(box.path("s.jsonl"), [
-      { type: "session", title: "Old", version: 3, id: "15e1be0f427b9866", timestamp: "t", cwd: "/c" },
+      {
+        type: "session",
+        title: "Old",
+        version: 3,
+        id: "15e1be0f427b9866",
+        timestamp: "t",
+        cwd: "/c",
+      },
     ]);
     const manager = await SessionManager.open(file);
     await manager.setSessionName("New");

@@ -22,9 +22,7 @@ describe("getUsageStatistics", () => {
     const root = manager.appendMessage(userMessage());
     manager.appendMessage(assistantMessage("a", { usage: usage(1) }));
     manager.branch(root);
-    manager.appendMessage(
-      assistantMessage("b", { usage: { ...usage(2), premiumRequests: 0.33 } }),
-    );
+    manager.appendMessage(assistantMessage("b", { usage: { ...usage(2), premiumRequests: 0.33 } }));
     const statistics = manager.getUsageStatistics();
     expect(statistics).toMatchObject({ input: 30, output: 15, cacheRead: 6, cacheWrite: 3 });
     expect(statistics.premiumRequests).toBe(0.33);
@@ -35,7 +33,9 @@ describe("getUsageStatistics", () => {
     const manager = SessionManager.inMemory(box.dir);
     const task = (details: unknown) => toolResultMessage("r", { toolName: "task", details });
     manager.appendMessage(task({ usage: usage(3) }));
-    manager.appendMessage(toolResultMessage("r", { toolName: "bash", details: { usage: usage() } }));
+    manager.appendMessage(
+      toolResultMessage("r", { toolName: "bash", details: { usage: usage() } }),
+    );
     manager.appendMessage(task(undefined));
     manager.appendMessage(task(null));
     manager.appendMessage(task({ usage: null }));
@@ -76,7 +76,11 @@ describe("getUsageStatistics", () => {
         assistantMessage("a", { usage: { ...usage(0.5), premiumRequests: 1.5 } }),
       ),
       messageLine("m3", "m1", assistantMessage("b", { usage: usage(1) })),
-      messageLine("m4", "m3", toolResultMessage("r", { toolName: "task", details: { usage: usage(2) } })),
+      messageLine(
+        "m4",
+        "m3",
+        toolResultMessage("r", { toolName: "task", details: { usage: usage(2) } }),
+      ),
     ]);
     const manager = await SessionManager.open(file);
     expect(manager.getUsageStatistics()).toMatchObject({

@@ -1,3 +1,5 @@
+"use strict";
+
 /** Numbered output files beside a session. */
 
 const path = require("node:path");

@@ -1,3 +1,5 @@
+"use strict";
+
 /**
  * Contents kept once under their SHA-256, and the forms in which sessions refer to them.
  */

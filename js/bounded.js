@@ -1,3 +1,5 @@
+"use strict";
+
 /** Doing the same with many things at once, but not with all. */
 
 /** Storages may be remote; more than this at a time gains nothing and costs memory. */

@@ -1,3 +1,5 @@
+"use strict";
+
 /** Breadcrumbs: which session this terminal worked on last; see `src/catalog/breadcrumb.rs`. */
 
 const { readEnvironment } = require("./environment.js");

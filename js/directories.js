@@ -1,3 +1,5 @@
+"use strict";
+
 /** Where things are kept. Everything is worked out at each call; see `src/catalog/dirs.rs`. */
 
 const path = require("node:path");

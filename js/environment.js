@@ -1,3 +1,5 @@
+"use strict";
+
 /**
  * What the outside world says at this moment. Asked again for every call, and through the host's
  * objects: programs change variables while they run, and tests replace these functions.

@@ -1,3 +1,5 @@
+"use strict";
+
 /**
  * Session storage in files. Methods that return promises work off the JS thread, the others are
  * synchronous to the end.

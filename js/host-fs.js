@@ -1,3 +1,5 @@
+"use strict";
+
 /** Functions of the host's file system module that programs and tests may have replaced. */
 
 const originalRm = require("node:fs/promises").rm;

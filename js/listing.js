@@ -1,3 +1,5 @@
+"use strict";
+
 /** Listing sessions and finding one by a part of its id. */
 
 const path = require("node:path");

@@ -1,3 +1,5 @@
+"use strict";
+
 /**
  * Where log records go: nowhere, until the host program sets a function. Each environment (the
  * main thread, every worker) has its own.

@@ -1,3 +1,5 @@
+"use strict";
+
 /**
  * Session storage in memory: a map from path to text. Paths are compared as strings, there are no
  * directories; sizes and prefixes count UTF-16 units.

@@ -1,3 +1,5 @@
+"use strict";
+
 /** The most recent sessions of a directory; see `src/catalog/recent.rs`. */
 
 const { mapBounded } = require("./bounded.js");

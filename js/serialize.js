@@ -23,8 +23,7 @@ function prepared(value, key) {
   if (result !== null && typeof result === "object" && typeof result.toJSON === "function") {
     result = result.toJSON(key);
   }
-  const boxed =
-    result instanceof Number || result instanceof String || result instanceof Boolean;
+  const boxed = result instanceof Number || result instanceof String || result instanceof Boolean;
   return boxed ? result.valueOf() : result;
 }
 

@@ -1,3 +1,5 @@
+"use strict";
+
 /**
  * Argument checks shared by the public classes. All throw a `TypeError` that names the argument;
  * inside `async` functions that becomes a rejection.

@@ -9,11 +9,7 @@ export type LogLevel = "debug" | "warn" | "error";
  * @param message A fixed sentence, fit for grouping.
  * @param context The particulars, for example `sessionFile` or `hash`.
  */
-export type Logger = (
-  level: LogLevel,
-  message: string,
-  context: Record<string, unknown>,
-) => void;
+export type Logger = (level: LogLevel, message: string, context: Record<string, unknown>) => void;
 
 /**
  * Sends log records of this process to a function. Synchronous. Without a logger, and after `null` or

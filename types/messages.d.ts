@@ -305,6 +305,7 @@ export interface CustomAgentMessages {
  * }
  * ```
  */
+// biome-ignore lint/suspicious/noEmptyInterface: only interfaces can be augmented by callers.
 export interface SessionTypeOverrides {}
 
 /**

@@ -52,7 +52,10 @@ function install() {
 }
 
 function findBun() {
-  const candidates = [options.bun, path.join(repository, "node_modules/@oven/bun-linux-x64/bin/bun")];
+  const candidates = [
+    options.bun,
+    path.join(repository, "node_modules/@oven/bun-linux-x64/bin/bun"),
+  ];
   const found = candidates.find((file) => file !== undefined && fs.existsSync(file));
   if (found === undefined) {
     throw new Error("Bun was not found; run `npm ci` in the repository or pass --bun FILE");
@@ -99,7 +102,9 @@ function batch(bun, base, settings) {
       try {
         resolve(JSON.parse(last));
       } catch {
-        const plan = fs.existsSync(env.COMPARE_LOG) ? JSON.parse(fs.readFileSync(env.COMPARE_LOG, "utf8")) : undefined;
+        const plan = fs.existsSync(env.COMPARE_LOG)
+          ? JSON.parse(fs.readFileSync(env.COMPARE_LOG, "utf8"))
+          : undefined;
         resolve({ runs: 1, crashed: signal ?? `exit code ${code}`, errors, plan });
       }
     });

@@ -62,7 +62,10 @@ if (env.COMPARE_PLAN) {
   const plan = JSON.parse(fs.readFileSync(env.COMPARE_PLAN, "utf8"));
   const outcome = await compare(plan);
   const failed = outcome !== undefined && outcome.stopped === undefined;
-  finish({ runs: 1, ...(failed ? { plan, error: JSON.stringify(outcome), path: "", seed: "" } : {}) });
+  finish({
+    runs: 1,
+    ...(failed ? { plan, error: JSON.stringify(outcome), path: "", seed: "" } : {}),
+  });
 }
 
 const result = await fc.check(property, {

@@ -25,8 +25,7 @@ export async function createWritten(dir: string, cwd = dir): Promise<SessionMana
 }
 
 /** The base name of the file of a new session: time, underscore, id. */
-export const SESSION_FILE_NAME =
-  /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f]{16}\.jsonl$/;
+export const SESSION_FILE_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_[0-9a-f]{16}\.jsonl$/;
 
 /** Entry ids of appends. */
 export const ENTRY_ID = /^[0-9a-f]{8}$/;

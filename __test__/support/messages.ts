@@ -24,10 +24,7 @@ export function userMessage(content: unknown = "hello"): Unchecked {
 }
 
 /** An assistant message with one text block; `extra` adds or replaces fields. */
-export function assistantMessage(
-  text = "hi there",
-  extra: Loose = {},
-): Unchecked {
+export function assistantMessage(text = "hi there", extra: Loose = {}): Unchecked {
   return {
     role: "assistant",
     content: [{ type: "text", text }],
@@ -42,10 +39,7 @@ export function assistantMessage(
 }
 
 /** A tool result with one text block; `extra` adds or replaces fields. */
-export function toolResultMessage(
-  text = "output",
-  extra: Loose = {},
-): Unchecked {
+export function toolResultMessage(text = "output", extra: Loose = {}): Unchecked {
   return {
     role: "toolResult",
     toolCallId: "call_1",

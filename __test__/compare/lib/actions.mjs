@@ -5,13 +5,19 @@
 
 import fs from "node:fs";
 import path from "node:path";
-import { build, buildAll, UNDEFINED } from "./recipes.mjs";
 import { READS, sessionDir } from "./reads.mjs";
+import { build, buildAll, UNDEFINED } from "./recipes.mjs";
 
 /** Messages that the original cannot count or cannot write; rare, because they end most comparisons. */
 const ODD_MESSAGES = {
   1: () => ({ role: "assistant", content: [], provider: "p", model: "m" }),
-  2: () => ({ role: "assistant", content: [], provider: "p", model: "m", usage: { input: 1, output: 1 } }),
+  2: () => ({
+    role: "assistant",
+    content: [],
+    provider: "p",
+    model: "m",
+    usage: { input: 1, output: 1 },
+  }),
   3: () => null,
   4: () => ({ role: "user", content: "x", extra: 7n }),
   5: () => {
@@ -120,7 +126,8 @@ export const COMMANDS = {
 
   open: {
     free: true,
-    run: (world, { file, dir }) => openFile(world, world.file(file), dir > 3 ? undefined : world.dir(dir)),
+    run: (world, { file, dir }) =>
+      openFile(world, world.file(file), dir > 3 ? undefined : world.dir(dir)),
   },
 
   continueRecent: {
@@ -132,7 +139,9 @@ export const COMMANDS = {
       world.disk.settleTimes();
       world.reads(sessionDir(world, dir, cwd));
       const { SessionManager } = world.api;
-      return factory(world, () => SessionManager.continueRecent(world.cwd(cwd), ...world.withStorage(world.dir(dir))));
+      return factory(world, () =>
+        SessionManager.continueRecent(world.cwd(cwd), ...world.withStorage(world.dir(dir))),
+      );
     },
   },
 
@@ -158,7 +167,16 @@ export const COMMANDS = {
       const [short, tokens, details, fromExtension, preserve] = buildAll(rest);
       const kept = world.pickId(slot, target);
       return world.call(
-        () => slot.manager.appendCompaction(build(summary), short, kept, tokens, details, fromExtension, preserve),
+        () =>
+          slot.manager.appendCompaction(
+            build(summary),
+            short,
+            kept,
+            tokens,
+            details,
+            fromExtension,
+            preserve,
+          ),
         (id) => void slot.ids.push(id),
       );
     },
@@ -226,7 +244,8 @@ export const COMMANDS = {
   },
 
   branch: {
-    run: (world, { target }, slot) => world.call(() => slot.manager.branch(world.pickId(slot, target))),
+    run: (world, { target }, slot) =>
+      world.call(() => slot.manager.branch(world.pickId(slot, target))),
   },
 
   resetLeaf: { run: (world, _, slot) => world.call(() => slot.manager.resetLeaf()) },
@@ -304,7 +323,10 @@ export const COMMANDS = {
         ids: [...slot.ids],
         source: world.api.titleSource(slot.manager),
       });
-      return { returns: world.lens.view(world.captured(state)), keys: Object.keys(state).slice(0, 2) };
+      return {
+        returns: world.lens.view(world.captured(state)),
+        keys: Object.keys(state).slice(0, 2),
+      };
     },
   },
 
@@ -356,7 +378,8 @@ export const COMMANDS = {
   flush: { run: (world, _, slot) => world.call(() => slot.manager.flush()) },
   close: { run: (world, _, slot) => world.call(() => slot.manager.close()) },
   sanitize: {
-    run: (world, _, slot) => world.call(() => slot.manager.sanitizeLoadedOpenAIResponsesReplayMetadata()),
+    run: (world, _, slot) =>
+      world.call(() => slot.manager.sanitizeLoadedOpenAIResponsesReplayMetadata()),
   },
 
   putBlob: {

@@ -19,8 +19,14 @@ const attribution = fc.constantFrom(UNDEFINED, "user", "agent");
 const flag = fc.constantFrom(UNDEFINED, true, false);
 
 const append = fc.oneof(
-  { weight: 10, arbitrary: command("append", { call: fc.constant("appendMessage"), args: fc.tuple(message) }) },
-  { weight: 6, arbitrary: command("append", { call: fc.constant("appendMessage"), args: fc.tuple(assistant) }) },
+  {
+    weight: 10,
+    arbitrary: command("append", { call: fc.constant("appendMessage"), args: fc.tuple(message) }),
+  },
+  {
+    weight: 6,
+    arbitrary: command("append", { call: fc.constant("appendMessage"), args: fc.tuple(assistant) }),
+  },
   ...[
     ["appendThinkingLevelChange", fc.tuple(fc.constantFrom(UNDEFINED, "high", "off", null))],
     ["appendServiceTierChange", fc.tuple(fc.constantFrom(null, "flex", "auto", UNDEFINED))],
@@ -35,46 +41,90 @@ const append = fc.oneof(
       fc.tuple(
         fc.tuple(text, maybe(value)).map(([t, schema]) => ({
           $: "object",
-          e: [["systemPrompt", t], ["task", "t"], ["tools", ["x"]], ["outputSchema", schema]],
+          e: [
+            ["systemPrompt", t],
+            ["task", "t"],
+            ["tools", ["x"]],
+            ["outputSchema", schema],
+          ],
         })),
       ),
     ],
-  ].map(([call, args]) => ({ weight: 1, arbitrary: command("append", { call: fc.constant(call), args }) })),
+  ].map(([call, args]) => ({
+    weight: 1,
+    arbitrary: command("append", { call: fc.constant(call), args }),
+  })),
   {
     weight: 1,
     arbitrary: command("appendCompaction", {
       target: index,
-      args: fc.tuple(text, maybe(text), fc.constantFrom(1, 0.5), maybe(object), flag, maybe(object)),
+      args: fc.tuple(
+        text,
+        maybe(text),
+        fc.constantFrom(1, 0.5),
+        maybe(object),
+        flag,
+        maybe(object),
+      ),
     }),
   },
 );
 
-const edit = fc.constantFrom("content", "pushBlock", "extraKey", "dropKey", "undefinedKey", "header", "details");
+const edit = fc.constantFrom(
+  "content",
+  "pushBlock",
+  "extraKey",
+  "dropKey",
+  "undefinedKey",
+  "header",
+  "details",
+);
 
 const change = fc.oneof(
   { weight: 30, arbitrary: append },
-  { weight: 5, arbitrary: command("burst", { list: fc.array(append, { minLength: 2, maxLength: 4 }) }) },
+  {
+    weight: 5,
+    arbitrary: command("burst", { list: fc.array(append, { minLength: 2, maxLength: 4 }) }),
+  },
   { weight: 2, arbitrary: command("lateEdit", { message, edit }) },
   { weight: 2, arbitrary: command("appendAndLook", { text }) },
-  { weight: 3, arbitrary: command("appendLabelChange", { target: index, label: fc.constantFrom("L", "M", "", UNDEFINED) }) },
+  {
+    weight: 3,
+    arbitrary: command("appendLabelChange", {
+      target: index,
+      label: fc.constantFrom("L", "M", "", UNDEFINED),
+    }),
+  },
   { weight: 4, arbitrary: command("branch", { target: index }) },
   { weight: 1, arbitrary: command("resetLeaf") },
   {
     weight: 2,
-    arbitrary: command("branchWithSummary", { target: index, args: fc.tuple(text, maybe(value), flag) }),
+    arbitrary: command("branchWithSummary", {
+      target: index,
+      args: fc.tuple(text, maybe(value), flag),
+    }),
   },
   { weight: 2, arbitrary: command("createBranchedSession", { target: index }) },
   {
     weight: 3,
-    arbitrary: command("setSessionName", { name: text, source: fc.constantFrom(UNDEFINED, "auto", "user") }),
+    arbitrary: command("setSessionName", {
+      name: text,
+      source: fc.constantFrom(UNDEFINED, "auto", "user"),
+    }),
   },
   { weight: 2, arbitrary: command("fork") },
   { weight: 2, arbitrary: command("moveTo", { cwd: index }) },
-  { weight: 2, arbitrary: command("newSession", { parent: fc.constantFrom(UNDEFINED, "none", "p-1") }) },
+  {
+    weight: 2,
+    arbitrary: command("newSession", { parent: fc.constantFrom(UNDEFINED, "none", "p-1") }),
+  },
   { weight: 3, arbitrary: command("setSessionFile", { file: index }) },
   { weight: 2, arbitrary: command("captureState") },
   { weight: 2, arbitrary: command("restoreState", { snapshot: index }) },
-  { weight: 4, arbitrary: command("editAndRewrite", { target: index, edit, rewrite: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: command("editAndRewrite", { target: index, edit, rewrite: fc.boolean() }),
+  },
   { weight: 1, arbitrary: command("rewriteEntries") },
   { weight: 2, arbitrary: command("ensureOnDisk") },
   { weight: 1, arbitrary: command("flush") },
@@ -84,7 +134,10 @@ const change = fc.oneof(
   { weight: 1, arbitrary: command("sanitize") },
   { weight: 1, arbitrary: command("putBlob", { n: fc.constantFrom(0, 5, 1000) }) },
   { weight: 1, arbitrary: command("odd", { kind: fc.nat(199) }) },
-  { weight: 1, arbitrary: command("artifact", { content: text, tool: fc.constantFrom("bash", "read") }) },
+  {
+    weight: 1,
+    arbitrary: command("artifact", { content: text, tool: fc.constantFrom("bash", "read") }),
+  },
 );
 
 const start = fc.oneof(
@@ -100,15 +153,30 @@ const query = fc.oneof(
   { weight: 1, arbitrary: command("list", { cwd: index, dir: fc.nat(3) }) },
   { weight: 1, arbitrary: command("listAll") },
   { weight: 1, arbitrary: command("findMostRecent", { dir: fc.nat(3) }) },
-  { weight: 1, arbitrary: command("recents", { dir: fc.nat(3), limit: fc.constantFrom(UNDEFINED, 0, 1, 5, -1) }) },
+  {
+    weight: 1,
+    arbitrary: command("recents", {
+      dir: fc.nat(3),
+      limit: fc.constantFrom(UNDEFINED, 0, 1, 5, -1),
+    }),
+  },
   {
     weight: 2,
-    arbitrary: command("resume", { file: index, cut: fc.nat(20), form: fc.nat(3), cwd: index, dir: fc.nat(3) }),
+    arbitrary: command("resume", {
+      file: index,
+      cut: fc.nat(20),
+      form: fc.nat(3),
+      cwd: index,
+      dir: fc.nat(3),
+    }),
   },
   { weight: 2, arbitrary: command("loadEntries", { file: index }) },
   { weight: 1, arbitrary: command("parse", { file: index, cut: fc.nat(400), join: fc.nat(3) }) },
   { weight: 2, arbitrary: command("migrate", { file: index }) },
-  { weight: 2, arbitrary: command("freeContext", { file: index, leaf: index, withMap: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: command("freeContext", { file: index, leaf: index, withMap: fc.boolean() }),
+  },
   { weight: 1, arbitrary: command("defaultDir", { cwd: index }) },
 );
 
@@ -124,7 +192,15 @@ const anyCommand = fc.oneof(
  */
 export const sequence = fc.record({
   observe: fc.constantFrom("all", "all", "cheap", "cheap", "end"),
-  storage: fc.constantFrom("default", "default", "default", "default", "explicit", "custom", "memory"),
+  storage: fc.constantFrom(
+    "default",
+    "default",
+    "default",
+    "default",
+    "explicit",
+    "custom",
+    "memory",
+  ),
   terminal: fc.integer({ min: 0, max: 39 }).map((n) => n === 1),
   fixtures: fc.oneof(
     { weight: 9, arbitrary: fc.array(fixture(0), { maxLength: 4 }) },

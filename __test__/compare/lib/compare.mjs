@@ -88,7 +88,9 @@ export function compareTraces(plan, left, right, used) {
     const { disk: diskA, ...a } = names[0].value(left.steps[i]);
     const { disk: diskB, ...b } = names[1].value(right.steps[i]);
     const facts = names[0].peek(left.facts[i]);
-    const before = Object.fromEntries((facts?.reads ?? []).map((file) => [file, files.lines(file)]));
+    const before = Object.fromEntries(
+      (facts?.reads ?? []).map((file) => [file, files.lines(file)]),
+    );
     const differences = [...diff(a, b), ...files.update(diskA, diskB)];
     const context = { plan, command: commands[i], index: i, a, b, facts, before, files };
     const { unexplained, stopped } = judgeStep(context, differences, used);

@@ -54,13 +54,20 @@ export function customStorage() {
     listFilesSync: (dir, pattern) => {
       const items = fs.existsSync(dir) ? fs.readdirSync(dir, { withFileTypes: true }) : [];
       return items
-        .filter((item) => item.isFile() && !item.name.startsWith(".") && item.name.endsWith(suffixOf(pattern)))
+        .filter(
+          (item) =>
+            item.isFile() && !item.name.startsWith(".") && item.name.endsWith(suffixOf(pattern)),
+        )
         .map((item) => path.join(dir, item.name));
     },
     exists: async (file) => fs.existsSync(file),
     readText: async (file) => fs.readFileSync(file, "utf8").replace(/^\ufeff/, ""),
     readTextPrefix: async (file, maxBytes) =>
-      fs.readFileSync(file).subarray(0, maxBytes).toString("utf8").replace(/^\ufeff/, ""),
+      fs
+        .readFileSync(file)
+        .subarray(0, maxBytes)
+        .toString("utf8")
+        .replace(/^\ufeff/, ""),
     writeText: async (file, text) => storage.writeTextSync(file, text),
     rename: async (from, to) => fs.renameSync(from, to),
     unlink: async (file) => fs.unlinkSync(file),

@@ -19,7 +19,9 @@ function readsDiffering({ facts, files }) {
 
 /** Names of the harmful kinds of damage among the fixtures. */
 function harmfulFixtures(plan) {
-  return plan.fixtures.map((fixture) => fixture.damage).filter((damage) => HARMFUL.includes(damage));
+  return plan.fixtures
+    .map((fixture) => fixture.damage)
+    .filter((damage) => HARMFUL.includes(damage));
 }
 
 export const RULES = [
@@ -39,7 +41,12 @@ export const RULES = [
     name: "a file without final line feed gets one before the next entry",
     judge(_, difference) {
       const { left, right } = difference;
-      if (!isFile(difference) || !isLines(left) || !isLines(right) || right.length !== left.length + 1) {
+      if (
+        !isFile(difference) ||
+        !isLines(left) ||
+        !isLines(right) ||
+        right.length !== left.length + 1
+      ) {
         return undefined;
       }
       const at = left.findIndex((line, i) => line !== right[i]);
@@ -55,7 +62,9 @@ export const RULES = [
       }
       const base = difference.path[1].replace(/\.invalid-<snowflake>$/, "");
       const old = facts?.reads.map((file) => before[file]).find((lines) => lines !== null);
-      return difference.left === null && JSON.stringify(old) === JSON.stringify(difference.right) && base
+      return difference.left === null &&
+        JSON.stringify(old) === JSON.stringify(difference.right) &&
+        base
         ? "same"
         : undefined;
     },
@@ -82,7 +91,10 @@ export const RULES = [
   {
     name: "an exact id wins over newer sessions whose id starts with it",
     judge({ command, b }, { path }) {
-      return command.op === "resume" && path[0] === "result" && b.result?.resolves !== undefined && b.exact
+      return command.op === "resume" &&
+        path[0] === "result" &&
+        b.result?.resolves !== undefined &&
+        b.exact
         ? "stop"
         : undefined;
     },

@@ -8,7 +8,15 @@ import { assistant, blocks, message, user } from "./messages.mjs";
 import { build, object, text, UNDEFINED } from "./recipes.mjs";
 
 /** Working directories that sequences use; none of them exists except `home` and `tmp` themselves. */
-export const CWDS = ["/nonexistent/a", "/nonexistent/b/c", "$HOME/proj", "$HOME", "$TMP/t", "rel/dir", "/"];
+export const CWDS = [
+  "/nonexistent/a",
+  "/nonexistent/b/c",
+  "$HOME/proj",
+  "$HOME",
+  "$TMP/t",
+  "rel/dir",
+  "/",
+];
 
 /** Where a fixture lies: the default directory of a cwd, an explicit directory, or a nested one. */
 const PLACES = ["default0", "default1", "extra", "extra", "nested"];
@@ -17,7 +25,15 @@ const PLACES = ["default0", "default1", "extra", "extra", "nested"];
  * Damage after which both implementations read the same entries. "unterminated" has a rule of its own
  * for the first append.
  */
-export const HARMLESS = ["none", "crlf", "blank-lines", "garbage-line", "spaced", "bom", "unterminated"];
+export const HARMLESS = [
+  "none",
+  "crlf",
+  "blank-lines",
+  "garbage-line",
+  "spaced",
+  "bom",
+  "unterminated",
+];
 
 /** Damage that is handled differently on purpose; see differences.md. */
 export const HARMFUL = [
@@ -55,7 +71,18 @@ const KINDS = {
         ? {
             preserveData: {
               $: "object",
-              e: [["openaiRemoteCompaction", { $: "object", e: [["provider", "openai"], ["replacementHistory", [1]]] }]],
+              e: [
+                [
+                  "openaiRemoteCompaction",
+                  {
+                    $: "object",
+                    e: [
+                      ["provider", "openai"],
+                      ["replacementHistory", [1]],
+                    ],
+                  },
+                ],
+              ],
             },
           }
         : {}),
@@ -66,7 +93,12 @@ const KINDS = {
   label: fc.record({ target: fc.nat(6), label: fc.constantFrom("L", "", UNDEFINED) }),
   ttsr_injection: fc.constantFrom({ injectedRules: ["r1"] }, { injectedRules: ["r1", "r2"] }),
   mcp_tool_selection: fc.constantFrom({ selectedToolNames: [] }, { selectedToolNames: ["t"] }),
-  session_init: object.map((outputSchema) => ({ systemPrompt: "s", task: "t", tools: [], outputSchema })),
+  session_init: object.map((outputSchema) => ({
+    systemPrompt: "s",
+    task: "t",
+    tools: [],
+    outputSchema,
+  })),
   from_the_future: object.map((payload) => ({ payload })),
 };
 
@@ -89,7 +121,13 @@ const entry = fc.oneof(
 
 const header = fc.record({
   idForm: fc.constantFrom("hex", "word", "empty"),
-  title: fc.constantFrom(UNDEFINED, UNDEFINED, "Title", "", "Long title that is more than forty units long"),
+  title: fc.constantFrom(
+    UNDEFINED,
+    UNDEFINED,
+    "Title",
+    "",
+    "Long title that is more than forty units long",
+  ),
   titleSource: fc.constantFrom(UNDEFINED, "auto", "user"),
   cwd: fc.nat(CWDS.length - 1),
   parent: fc.constantFrom(UNDEFINED, "p-1", "/x/y.jsonl"),
@@ -229,7 +267,8 @@ const DAMAGE = {
   "duplicate-line": (lines, at) => `${insert(lines, at, lines.at(-1)).join("\n")}\n`,
   "no-usage": (lines, at) =>
     `${insert(lines, at, '{"type":"message","id":"u","parentId":null,"message":{"role":"assistant"}}').join("\n")}\n`,
-  "no-message": (lines, at) => `${insert(lines, at, '{"type":"message","id":"n","parentId":null}').join("\n")}\n`,
+  "no-message": (lines, at) =>
+    `${insert(lines, at, '{"type":"message","id":"n","parentId":null}').join("\n")}\n`,
   "no-id": (lines, at) => `${insert(lines, at, '{"type":"custom","customType":"x"}').join("\n")}\n`,
   "header-damaged": (lines) => `${[lines[0].slice(3), ...lines.slice(1)].join("\n")}\n`,
   "header-second": (lines) => `${[...lines.slice(1), lines[0]].join("\n")}\n`,

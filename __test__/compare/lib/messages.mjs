@@ -41,9 +41,11 @@ const counted = fc
     ),
   );
 
-const textBlock = fc.tuple(str, maybe(text)).map(([t, sig]) =>
-  record(["type", "text"], ["text", t], ...(sig === UNDEFINED ? [] : [["textSignature", sig]])),
-);
+const textBlock = fc
+  .tuple(str, maybe(text))
+  .map(([t, sig]) =>
+    record(["type", "text"], ["text", t], ...(sig === UNDEFINED ? [] : [["textSignature", sig]])),
+  );
 
 const thinking = fc
   .tuple(str, fc.oneof({ weight: 6, arbitrary: maybe(text) }, { weight: 1, arbitrary: longText }))
@@ -105,7 +107,16 @@ const withPayload = (pairs, p) => (p === UNDEFINED ? pairs : [...pairs, ["provid
 export const user = fc
   .tuple(fc.constantFrom("user", "user", "developer"), content, payload)
   .map(([role, c, p]) =>
-    record(...withPayload([["role", role], ["content", c], ["timestamp", 1]], p)),
+    record(
+      ...withPayload(
+        [
+          ["role", role],
+          ["content", c],
+          ["timestamp", 1],
+        ],
+        p,
+      ),
+    ),
   );
 
 export const assistant = fc

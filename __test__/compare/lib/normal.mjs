@@ -47,7 +47,9 @@ export class Normaliser {
   text(text) {
     return text
       .replace(SET_ASIDE, ".$1-<snowflake>")
-      .replace(TIME, (time) => (this.#within(parseTime(time)) ? (time.includes(":") ? "<time>" : "<file-time>") : time))
+      .replace(TIME, (time) =>
+        this.#within(parseTime(time)) ? (time.includes(":") ? "<time>" : "<file-time>") : time,
+      )
       .replace(SESSION_ID, (id) => this.#id("session", id))
       .replace(ENTRY_ID, (id) => this.#id("entry", id));
   }
@@ -108,7 +110,8 @@ export function diff(left, right, path = [], out = []) {
   if (Object.is(left, right) || out.length > 200) {
     return out;
   }
-  const objects = left !== null && right !== null && typeof left === "object" && typeof right === "object";
+  const objects =
+    left !== null && right !== null && typeof left === "object" && typeof right === "object";
   if (!objects || Array.isArray(left) !== Array.isArray(right)) {
     out.push({ path, left, right });
     return out;

@@ -13,7 +13,12 @@ function recent(item) {
 /** What to look for when resuming: an id, a file name, its last part, or nothing that exists. */
 function resumeArgument(world, { file, cut, form }) {
   const base = path.basename(world.file(file), ".jsonl");
-  const candidate = [base, base.slice(base.lastIndexOf("_") + 1), base.toUpperCase(), "nothing-like-it"][form];
+  const candidate = [
+    base,
+    base.slice(base.lastIndexOf("_") + 1),
+    base.toUpperCase(),
+    "nothing-like-it",
+  ][form];
   return candidate.slice(0, cut === 0 ? candidate.length : Math.max(1, candidate.length - cut));
 }
 
@@ -55,7 +60,9 @@ export const READS = {
     run(world, { dir }) {
       world.disk.settleTimes();
       world.reads(sessionDir(world, dir));
-      return world.call(() => world.api.findMostRecentSession(sessionDir(world, dir), ...world.withStorage()));
+      return world.call(() =>
+        world.api.findMostRecentSession(sessionDir(world, dir), ...world.withStorage()),
+      );
     },
   },
 
@@ -65,7 +72,8 @@ export const READS = {
       world.disk.settleTimes();
       world.reads(sessionDir(world, dir));
       return world.call(
-        () => world.api.getRecentSessions(sessionDir(world, dir), ...world.withStorage(build(limit))),
+        () =>
+          world.api.getRecentSessions(sessionDir(world, dir), ...world.withStorage(build(limit))),
         (items) => items.map(recent),
       );
     },
@@ -79,7 +87,9 @@ export const READS = {
       const cwd = world.cwd(command.cwd);
       const dir = world.dir(command.dir);
       const argument = resumeArgument(world, command);
-      return world.call(() => world.api.resolveResumableSession(argument, cwd, ...world.withStorage(dir)));
+      return world.call(() =>
+        world.api.resolveResumableSession(argument, cwd, ...world.withStorage(dir)),
+      );
     },
   },
 
@@ -137,7 +147,9 @@ export const READS = {
       if (withMap) {
         args.push(new Map(entries.map((entry) => [entry.id, entry])));
       }
-      const context = await world.call(() => world.api.context(world.api.buildSessionContext(...args)));
+      const context = await world.call(() =>
+        world.api.context(world.api.buildSessionContext(...args)),
+      );
       const latest = await world.call(() => world.api.getLatestCompactionEntry(entries));
       return { loaded, context, latest };
     },
@@ -145,7 +157,8 @@ export const READS = {
 
   defaultDir: {
     free: true,
-    run: (world, { cwd }) => world.call(() => world.api.SessionManager.getDefaultSessionDir(world.cwd(cwd))),
+    run: (world, { cwd }) =>
+      world.call(() => world.api.SessionManager.getDefaultSessionDir(world.cwd(cwd))),
   },
 };
 

@@ -51,7 +51,12 @@ function longString({ n, at, mark }) {
 }
 
 function defineKey(target, key, value) {
-  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  Object.defineProperty(target, key, {
+    value,
+    writable: true,
+    enumerable: true,
+    configurable: true,
+  });
 }
 
 function buildObject(entries) {
@@ -222,7 +227,9 @@ export const value = fc.letrec((tie) => {
       { weight: 2, arbitrary: fc.array(tie("value"), { maxLength: 3 }) },
       {
         weight: 1,
-        arbitrary: fc.tuple(fc.constantFrom("bare", "frozen", "proxy"), pairs).map(([$, e]) => ({ $, e })),
+        arbitrary: fc
+          .tuple(fc.constantFrom("bare", "frozen", "proxy"), pairs)
+          .map(([$, e]) => ({ $, e })),
       },
       {
         weight: 1,

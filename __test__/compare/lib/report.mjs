@@ -8,7 +8,9 @@ const cut = (value, limit) => {
 function printPlan(plan) {
   const { fixtures, first, commands, ...rest } = plan;
   console.log(`  ${JSON.stringify(rest)}`);
-  fixtures.forEach((fixture, n) => console.log(`  fixture ${n}: ${cut(fixture, 1500)}`));
+  for (const [n, fixture] of fixtures.entries()) {
+    console.log(`  fixture ${n}: ${cut(fixture, 1500)}`);
+  }
   for (const [n, command] of [first, ...commands].entries()) {
     console.log(`  ${n}. ${cut(command, 700)}`);
   }
@@ -34,7 +36,9 @@ function printDifferences(text) {
   }
   console.log(`At step ${outcome.step} (${outcome.command.op}):`);
   for (const { path, left, right } of outcome.differences.slice(0, 20).map(firstLine)) {
-    console.log(`  ${path.join(" / ")}\n    original: ${cut(left, 900)}\n    ours:     ${cut(right, 900)}`);
+    console.log(
+      `  ${path.join(" / ")}\n    original: ${cut(left, 900)}\n    ours:     ${cut(right, 900)}`,
+    );
   }
   if (outcome.differences.length > 20) {
     console.log(`  … and ${outcome.differences.length - 20} more differences`);
@@ -45,7 +49,9 @@ function printDifferences(text) {
 export function printFailure(report, seed) {
   console.log("\n---- Failing sequence ----");
   if (report.crashed !== undefined) {
-    console.log(`The process died (${report.crashed}) in this sequence (not shrunk), seed ${seed}:`);
+    console.log(
+      `The process died (${report.crashed}) in this sequence (not shrunk), seed ${seed}:`,
+    );
     console.log(report.errors);
   } else {
     console.log(`Replay with: --seed ${report.seed} --path ${report.path}`);

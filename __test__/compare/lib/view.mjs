@@ -80,7 +80,10 @@ export class Lens {
       return { $date: Number.isNaN(value.getTime()) ? "invalid" : value.toISOString(), $: number };
     }
     if (ArrayBuffer.isView(value)) {
-      return { $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"), $: number };
+      return {
+        $bytes: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"),
+        $: number,
+      };
     }
     if (Array.isArray(value)) {
       const items = [];

@@ -76,7 +76,9 @@ export class World {
       this.disk = new Disk(this.root);
       return;
     }
-    const defaults = this.cwds.map((cwd) => this.api.SessionManager.getDefaultSessionDir(cwd, undefined, this.storage));
+    const defaults = this.cwds.map((cwd) =>
+      this.api.SessionManager.getDefaultSessionDir(cwd, undefined, this.storage),
+    );
     const explicit = [this.dirs[2], this.dirs[3], path.join(this.root, "extra", "sub")];
     this.disk = new MemoryDisk(this.storage, [...new Set([...defaults, ...explicit])]);
   }
@@ -89,7 +91,9 @@ export class World {
       nested: () => path.join(this.dirs[2], "sub"),
     }[spec.place]();
     const name =
-      spec.header.idForm === "hex" ? `2025-01-02T03-04-05-678Z_15d0000000000${n}ff.jsonl` : `Session-${n}.jsonl`;
+      spec.header.idForm === "hex"
+        ? `2025-01-02T03-04-05-678Z_15d0000000000${n}ff.jsonl`
+        : `Session-${n}.jsonl`;
     const file = path.join(place, name);
     const text = fixtureText(spec, n, this.cwds);
     if (this.storage !== undefined && this.plan.storage === "memory") {
@@ -332,7 +336,9 @@ export class World {
 
   /** Every query of the tree, with the identities of all that is returned. */
   queries({ manager, ids }) {
-    const some = [...new Set([ids[0], ids.at(-1), ids[ids.length >> 1], "bogus"])].filter((id) => id !== undefined);
+    const some = [...new Set([ids[0], ids.at(-1), ids[ids.length >> 1], "bogus"])].filter(
+      (id) => id !== undefined,
+    );
     return this.lens.view({
       entries: manager.getEntries(),
       leafEntry: manager.getLeafEntry(),
@@ -349,7 +355,21 @@ export class World {
   }
 
   /** The snapshot's documented keys; further keys are allowed. */
-  captured({ sessionId, sessionName, sessionFile, flushed, needsFullRewriteOnNextPersist, fileEntries }) {
-    return { sessionId, sessionName, sessionFile, flushed, needsFullRewriteOnNextPersist, fileEntries };
+  captured({
+    sessionId,
+    sessionName,
+    sessionFile,
+    flushed,
+    needsFullRewriteOnNextPersist,
+    fileEntries,
+  }) {
+    return {
+      sessionId,
+      sessionName,
+      sessionFile,
+      flushed,
+      needsFullRewriteOnNextPersist,
+      fileEntries,
+    };
   }
 }

@@ -52,7 +52,9 @@ const faults = {
   sizeLimit: {
     prepare() {},
     strike: (file) =>
-      limitFileSize(phase === "rewrite" || !fs.existsSync(file) ? 300 : fs.statSync(file).size + 2000),
+      limitFileSize(
+        phase === "rewrite" || !fs.existsSync(file) ? 300 : fs.statSync(file).size + 2000,
+      ),
     mend: () => limitFileSize("unlimited"),
   },
   directoryIsFile: {

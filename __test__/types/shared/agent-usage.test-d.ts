@@ -2,7 +2,7 @@
 
 import {
   type CompactionEntry,
-  findMostRecentSession,
+  type findMostRecentSession,
   getRecentSessions,
   loadEntriesFromFile,
   type ReadonlySessionManager,
@@ -58,7 +58,11 @@ manager.branch(null);
 
 // Statics as bare functions, and handed to a helper.
 const { list, listAll } = SessionManager;
-declare function timed<A extends unknown[], R>(label: string, run: (...args: A) => R, ...args: A): R;
+declare function timed<A extends unknown[], R>(
+  label: string,
+  run: (...args: A) => R,
+  ...args: A
+): R;
 expectSame<ReturnType<typeof list>, Promise<SessionInfo[]>>();
 const timedList: Promise<SessionInfo[]> = timed("list", SessionManager.list, "/p", maybe);
 void timedList.then((sessions) =>
@@ -86,10 +90,7 @@ export const notNull: string | null = manager.getSessionFile();
 // @ts-expect-error no artifacts directory is null, not undefined
 export const notUndefined: string | undefined = manager.getArtifactsDir();
 expectSame<Awaited<ReturnType<typeof findMostRecentSession>>, string | null>();
-expectSame<
-  Awaited<ReturnType<typeof resolveResumableSession>>,
-  ResolvedSessionMatch | undefined
->();
+expectSame<Awaited<ReturnType<typeof resolveResumableSession>>, ResolvedSessionMatch | undefined>();
 expectSame<ResolvedSessionMatch["scope"], "local" | "global">();
 
 // Results taken apart.
@@ -132,7 +133,10 @@ manager.restoreState({
   fileEntries: [],
 });
 expectSame<typeof snapshot, SessionManagerSnapshot>();
-expectSame<ReturnType<SessionManager["captureState"]>, Parameters<SessionManager["restoreState"]>[0]>();
+expectSame<
+  ReturnType<SessionManager["captureState"]>,
+  Parameters<SessionManager["restoreState"]>[0]
+>();
 
 // Usage statistics spread into six numbers.
 const usage: UsageStatistics = { ...manager.getUsageStatistics() };
@@ -154,7 +158,10 @@ export function count(nodes: SessionTreeNode[]): number {
   return nodes.reduce((sum, node) => sum + 1 + count(node.children) + (node.label ?? "").length, 0);
 }
 count(manager.getTree());
-export const node: SessionTreeNode = { entry: snapshot.fileEntries[1] as SessionEntry, children: [] };
+export const node: SessionTreeNode = {
+  entry: snapshot.fileEntries[1] as SessionEntry,
+  children: [],
+};
 
 // The context of a session, full and empty.
 const context: SessionContext = manager.buildSessionContext();

@@ -165,6 +165,11 @@ getLatestCompactionEntry(entries)?.firstKeptEntryId.slice(0, 8);
 // @ts-expect-error not a kind of entry
 export const unknownKind: SessionEntry = { type: "note", ...base };
 // @ts-expect-error a compaction needs the entry it keeps from
-export const noKept: CompactionEntry = { type: "compaction", ...base, summary: "", tokensBefore: 0 };
+export const noKept: CompactionEntry = {
+  type: "compaction",
+  ...base,
+  summary: "",
+  tokensBefore: 0,
+};
 // @ts-expect-error the tier is one of five
 export const noTier: SessionEntry = { type: "service_tier_change", ...base, serviceTier: "cheap" };

@@ -1,6 +1,6 @@
 // The exported names, complete in both directions.
 
-import * as pkg from "session-manager-native";
+import type * as pkg from "session-manager-native";
 import type {
   AgentMessage,
   AssistantMessage,

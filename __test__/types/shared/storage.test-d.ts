@@ -19,7 +19,7 @@ import {
   type Logger,
   type LogLevel,
   MemorySessionStorage,
-  parseBlobRef,
+  type parseBlobRef,
   resolveImageData,
   resolveImageDataUrl,
   SessionManager,
@@ -69,10 +69,7 @@ expectSame<
   }
 >();
 expectSame<keyof MemorySessionStorage, keyof SessionStorage>();
-expectSame<
-  Exclude<keyof FileSessionStorage, keyof SessionStorage>,
-  "deleteSessionWithArtifacts"
->();
+expectSame<Exclude<keyof FileSessionStorage, keyof SessionStorage>, "deleteSessionWithArtifacts">();
 expectSame<ReturnType<FileSessionStorage["deleteSessionWithArtifacts"]>, Promise<void>>();
 expectSame<ReturnType<SessionStorageWriter["getError"]>, Error | undefined>();
 
@@ -128,7 +125,10 @@ class Failing extends FileSessionStorage {
   }
 }
 SessionManager.create("/p", "/d", new Failing({ titleSlot: false }));
-const writer = new FileSessionStorage().openWriter("/f", { flags: "a", onError: (err) => err.message });
+const writer = new FileSessionStorage().openWriter("/f", {
+  flags: "a",
+  onError: (err) => err.message,
+});
 void writer.writeLine("{}\n").then(() => writer.fsync());
 // @ts-expect-error a storage has all members
 SessionManager.create("/p", "/d", { existsSync: () => true });
