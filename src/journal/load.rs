@@ -109,7 +109,11 @@ fn load(reader: impl Read, source: Source, ids: &IdSource<'_>) -> io::Result<Out
     };
     loop {
         let piece = lines.next(
-            |cursor| head::read(cursor).map(|head| loader.judge(&head)),
+            |cursor| {
+                let start = *cursor;
+                let head = head::read(cursor)?;
+                Ok(loader.judge(&head, start.slice(start.pos()..cursor.pos())))
+            },
             |verdict| verdict.complete,
         )?;
         match piece {
@@ -136,7 +140,11 @@ struct Verdict {
 }
 
 enum Action {
-    Header { version: Option<f64>, text_id: bool },
+    Header {
+        version: Option<f64>,
+        /// Its JSON text, if it identifies a session.
+        text: Option<Vec<u8>>,
+    },
     Entry(Box<Draft>),
     Stray,
 }
@@ -228,13 +236,14 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     /// Decides what a value is, while its fields borrow from the line.
-    fn judge(&self, head: &Head<'_>) -> Verdict {
+    fn judge(&self, head: &Head<'_>, text: &[u8]) -> Verdict {
         let is_header = head.shape == Shape::Header && head.id != IdValue::None;
         let action = match head.shape {
             Shape::Scalar => Action::Stray,
             Shape::Header => Action::Header {
                 version: head.version,
-                text_id: matches!(head.id, IdValue::Text(_)),
+                // Copied now: another process may change a header in place at any time.
+                text: matches!(head.id, IdValue::Text(_)).then(|| text.to_vec()),
             },
             Shape::Object if self.accepts(head) => {
                 Action::Entry(Box::new(draft(head, self.loaded.tree.is_empty())))
@@ -262,9 +271,13 @@ impl Loader<'_> {
 
     fn commit(&mut self, verdict: Verdict, offset: u64, len: usize, glued: bool) {
         let slot = match verdict.action {
-            Action::Header { version, text_id } if self.loaded.header.is_none() && text_id => {
+            Action::Header {
+                version,
+                text: Some(text),
+            } if self.loaded.header.is_none() => {
                 self.loaded.report.header_salvaged = glued;
-                self.take_header(version, offset, len);
+                self.loaded.header = Some(text);
+                self.version.get_or_insert(version.unwrap_or(1.0));
                 None
             }
             Action::Entry(draft) => Some(self.take_entry(*draft, offset, len)),
@@ -277,21 +290,6 @@ impl Loader<'_> {
         self.whole_entry_end = (slot.is_some() && !glued).then_some(offset + len as u64);
         if self.version.is_some_and(|version| version < 2.0) {
             self.ordinals.push(slot);
-        }
-    }
-
-    fn take_header(&mut self, version: Option<f64>, offset: u64, len: usize) {
-        let mut text = Vec::new();
-        // The header was just read, so its bytes are in the page cache.
-        let readable = self
-            .loaded
-            .texts
-            .source
-            .read(offset, len, &mut text)
-            .is_ok();
-        self.loaded.header = readable.then_some(text);
-        if self.version.is_none() {
-            self.version = Some(version.unwrap_or(1.0));
         }
     }
 
