@@ -13,9 +13,13 @@ const path = require("node:path");
 const native = require("./native.js");
 const { isNativeStorage } = require("./storage-kind.js");
 
+const ignore = () => {};
+
 /** Writes natively. */
 class NativeBackend {
   #journal;
+  /** Settles with the operation that was waited for last; the next one is waited for after it. */
+  #tail = Promise.resolve();
 
   constructor(filePath, blobsDir) {
     this.filePath = filePath;
@@ -31,11 +35,13 @@ class NativeBackend {
   }
 
   append(texts) {
-    return this.#journal.append(texts);
+    const outcome = this.#journal.append(texts);
+    return typeof outcome === "boolean" ? outcome : this.#wait(outcome);
   }
 
-  rewrite(table, options) {
-    return this.#journal.rewrite(table.core, { ...options, ...table.editedTexts() });
+  async rewrite(table, options) {
+    const ticket = this.#journal.rewrite(table.core, { ...options, ...table.editedTexts() });
+    return this.#wait(ticket);
   }
 
   rewriteNow(table, options) {
@@ -44,20 +50,26 @@ class NativeBackend {
 
   /** Changes the header line only. */
   replaceHeader(header, id) {
-    return this.#journal.replaceHeader(header, id);
+    return this.#wait(this.#journal.replaceHeader(header, id));
   }
 
   sync() {
-    return this.#journal.sync();
+    return this.#wait(this.#journal.sync());
   }
 
   close() {
-    return this.#journal.close();
+    return this.#wait(this.#journal.close());
   }
 
   /** Appends at the end of the process. */
   appendBlocking(texts) {
     return this.#journal.appendBlocking(texts);
+  }
+
+  #wait(ticket) {
+    const outcome = this.#tail.then(() => this.#journal.wait(ticket));
+    this.#tail = outcome.then(ignore, ignore);
+    return outcome;
   }
 }
 
@@ -141,10 +153,7 @@ class StorageBackend {
 
   #queue(work) {
     const result = this.#tail.then(work);
-    this.#tail = result.then(
-      () => {},
-      () => {},
-    );
+    this.#tail = result.then(ignore, ignore);
     return result;
   }
 
@@ -159,7 +168,7 @@ class StorageBackend {
   async #writeBacklog() {
     while (this.#backlog.length > 0) {
       const text = await this.#persistable(this.#backlog[0]);
-      this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: () => {} });
+      this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: ignore });
       try {
         await this.#writer.writeLine(`${text}\n`);
       } catch (error) {
@@ -195,7 +204,7 @@ class StorageBackend {
     const temp = path.join(directory, `.${path.basename(this.filePath)}.${suffix}.tmp`);
     let writer;
     try {
-      writer = this.#storage.openWriter(temp, { flags: "w", onError: () => {} });
+      writer = this.#storage.openWriter(temp, { flags: "w", onError: ignore });
       for (const line of [header, ...lines]) {
         await writer.writeLine(`${line}\n`);
       }

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 
-use super::task::run_blocking;
+use super::task::{Promised, run_blocking};
 use crate::Result;
 use crate::storage::artifacts::{Artifact, Artifacts, Reservations, artifacts_dir, names_in};
 
@@ -38,43 +37,35 @@ pub fn artifacts_dir_of(session_file: String) -> String {
 
 /// Creates the directory and gives the next number.
 #[napi(catch_unwind)]
-pub fn artifacts_scan<'env>(env: &'env Env, dir: String) -> napi::Result<PromiseRaw<'env, f64>> {
-    run_blocking(env, move || in_dir(dir).scan(), |_, next| Ok(next as f64))
+pub fn artifacts_scan(dir: String) -> napi::Result<Promised<f64>> {
+    run_blocking(move || in_dir(dir).scan(), |_, next| Ok(next as f64))
 }
 
 /// Reserves the first free number from `candidate` on.
 #[napi(catch_unwind)]
-pub fn artifacts_reserve<'env>(
-    env: &'env Env,
+pub fn artifacts_reserve(
     dir: String,
     candidate: f64,
     tool: String,
-) -> napi::Result<PromiseRaw<'env, NativeArtifact>> {
-    answer(env, move || in_dir(dir).reserve(candidate as u64, &tool))
+) -> napi::Result<Promised<NativeArtifact>> {
+    answer(move || in_dir(dir).reserve(candidate as u64, &tool))
 }
 
 /// Writes an artifact under the first free number from `candidate` on.
 #[napi(catch_unwind)]
-pub fn artifacts_save<'env>(
-    env: &'env Env,
+pub fn artifacts_save(
     dir: String,
     candidate: f64,
     tool: String,
     content: String,
-) -> napi::Result<PromiseRaw<'env, NativeArtifact>> {
-    answer(env, move || {
-        in_dir(dir).save(candidate as u64, &tool, &content)
-    })
+) -> napi::Result<Promised<NativeArtifact>> {
+    answer(move || in_dir(dir).save(candidate as u64, &tool, &content))
 }
 
 /// Sorted names in the directory; none when it cannot be read.
 #[napi(catch_unwind)]
-pub fn artifacts_list<'env>(
-    env: &'env Env,
-    dir: String,
-) -> napi::Result<PromiseRaw<'env, Vec<String>>> {
+pub fn artifacts_list(dir: String) -> napi::Result<Promised<Vec<String>>> {
     run_blocking(
-        env,
         move || Ok(names_in(Path::new(&dir)).unwrap_or_default()),
         |_, names| Ok(names),
     )
@@ -84,9 +75,8 @@ fn in_dir(dir: String) -> Artifacts<'static> {
     Artifacts::new(PathBuf::from(dir), &RESERVATIONS)
 }
 
-fn answer<'env>(
-    env: &'env Env,
+fn answer(
     work: impl FnOnce() -> Result<Artifact> + Send + 'static,
-) -> napi::Result<PromiseRaw<'env, NativeArtifact>> {
-    run_blocking(env, work, |_, artifact| Ok(artifact.into()))
+) -> napi::Result<Promised<NativeArtifact>> {
+    run_blocking(work, |_, artifact| Ok(artifact.into()))
 }

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use napi::bindgen_prelude::{Env, PromiseRaw};
+use napi::bindgen_prelude::Env;
 use napi_derive::napi;
 
 use super::error::OrThrow;
-use super::task::run_blocking;
+use super::task::{Promised, run_blocking};
 use crate::catalog::project::{self, SessionDir};
 use crate::catalog::{Environment, Place, TerminalVariables, breadcrumb};
 use crate::storage::disk::{Disk, OsDisk};
@@ -180,31 +180,29 @@ fn prepared(dir: Result<SessionDir>, create: bool) -> Result<PreparedDir> {
 
 /// Notes the session that this terminal works on. Does nothing without terminal id.
 #[napi(catch_unwind, ts_return_type = "Promise<void>")]
-pub fn write_breadcrumb<'env>(
-    env: &'env Env,
+pub fn write_breadcrumb(
     environment: EnvironmentValues,
     cwd: String,
     session_file: String,
-) -> napi::Result<PromiseRaw<'env, ()>> {
+) -> napi::Result<Promised<()>> {
     let environment = Environment::from(environment);
     let work = move || match breadcrumb::breadcrumb_path(&environment)? {
         Some(path) => breadcrumb::write(&path, &cwd, &session_file),
         None => Ok(()),
     };
-    run_blocking(env, work, |_, ()| Ok(()))
+    run_blocking(work, |_, ()| Ok(()))
 }
 
 /// The session that this terminal worked on last in `cwd`, or `None` (`null`).
 #[napi(catch_unwind, ts_return_type = "Promise<string | null>")]
-pub fn read_breadcrumb<'env>(
-    env: &'env Env,
+pub fn read_breadcrumb(
     environment: EnvironmentValues,
     cwd: String,
-) -> napi::Result<PromiseRaw<'env, Option<String>>> {
+) -> napi::Result<Promised<Option<String>>> {
     let environment = Environment::from(environment);
     let work = move || match breadcrumb::breadcrumb_path(&environment)? {
         Some(path) => breadcrumb::read(&environment, &path, &cwd),
         None => Ok(None),
     };
-    run_blocking(env, work, |_, session| Ok(session))
+    run_blocking(work, |_, session| Ok(session))
 }

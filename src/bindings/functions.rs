@@ -1,11 +1,11 @@
 //! Functions without state.
 
 use napi::JsString;
-use napi::bindgen_prelude::{Env, PromiseRaw, Uint8Array, Uint32Array};
+use napi::bindgen_prelude::{Env, Uint8Array, Uint32Array};
 use napi_derive::napi;
 
 use super::error::OrThrow;
-use super::task::run_blocking;
+use super::task::{Promised, run_blocking};
 use super::{SNOWFLAKES, text};
 use crate::error::IoContext;
 use crate::journal::persist::transform;
@@ -75,12 +75,8 @@ pub fn read_text_values<'env>(
 
 /// All JSON values of a file, as [`read_text_values`]; `None` (`null`) when there is no file.
 #[napi(catch_unwind, ts_return_type = "Promise<string[] | null>")]
-pub fn read_file_values<'env>(
-    env: &'env Env,
-    path: String,
-) -> napi::Result<PromiseRaw<'env, Option<Vec<String>>>> {
+pub fn read_file_values(path: String) -> napi::Result<Promised<Option<Vec<String>>>> {
     run_blocking(
-        env,
         move || {
             let file = match std::fs::File::open(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -99,13 +95,8 @@ pub fn read_file_values<'env>(
 
 /// Applies the transforms before persisting to the JSON text of one entry or header; stores blobs.
 #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-pub fn persistable_text<'env>(
-    env: &'env Env,
-    json: String,
-    blobs_dir: String,
-) -> napi::Result<PromiseRaw<'env, String>> {
+pub fn persistable_text(json: String, blobs_dir: String) -> napi::Result<Promised<String>> {
     run_blocking(
-        env,
         move || {
             let blobs = BlobStore::new(blobs_dir.into());
             let text = transform(json.as_bytes(), &blobs)?.into_owned();

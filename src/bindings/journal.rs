@@ -1,17 +1,18 @@
 //! `SessionJournal`: the ordered writer of one session file.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Either, Env, PromiseRaw};
+use napi::bindgen_prelude::{Either, Env};
 use napi_derive::napi;
-use tokio::sync::oneshot;
 
 use super::error::{OrThrow, to_js};
 use super::session_core::SessionCore;
+use super::task::{Promised, run_blocking};
 use crate::Error;
-use crate::journal::queue::{Done, Journal, Op};
+use crate::journal::queue::{Done, Journal, Op, Pending};
 use crate::journal::rewrite::Content;
 use crate::session::Slot;
 use crate::storage::blob::BlobStore;
@@ -37,10 +38,16 @@ pub struct RewriteOptions {
 }
 
 /// The writer of one session file.
+///
+/// Operations are queued when they are called and give a ticket; `wait` gives the promise of a
+/// ticket. Callers wait for one ticket after the other, so that a session never occupies more than
+/// one thread of the host's pool. `true` as outcome means that the file must be rewritten as a
+/// whole.
 #[napi]
 pub struct SessionJournal {
     journal: Journal,
-    blobs: BlobStore,
+    pending: RefCell<HashMap<u32, Pending>>,
+    next_ticket: Cell<u32>,
 }
 
 #[napi]
@@ -49,12 +56,10 @@ impl SessionJournal {
     #[napi(constructor, catch_unwind)]
     pub fn new(path: String, blobs_dir: String) -> Self {
         let blobs = BlobStore::new(PathBuf::from(blobs_dir));
-        let spawn = |work: Box<dyn FnOnce() + Send>| {
-            napi::bindgen_prelude::spawn_blocking(work);
-        };
         Self {
-            journal: Journal::new(PathBuf::from(path), Arc::new(OsDisk), blobs.clone(), spawn),
-            blobs,
+            journal: Journal::new(PathBuf::from(path), Arc::new(OsDisk), blobs),
+            pending: RefCell::default(),
+            next_ticket: Cell::default(),
         }
     }
 
@@ -65,44 +70,37 @@ impl SessionJournal {
     }
 
     /// Appends entries given as JSON texts. Small ones that nothing precedes are written before
-    /// the call returns; the result then is a boolean, otherwise a promise of one. `true` means
-    /// that the file must be rewritten as a whole.
-    #[napi(catch_unwind, ts_return_type = "boolean | Promise<boolean>")]
-    pub fn append<'env>(
-        &self,
-        env: &'env Env,
-        entries: Vec<String>,
-    ) -> napi::Result<Either<bool, PromiseRaw<'env, bool>>> {
+    /// the call returns; the result then is the outcome, otherwise a ticket.
+    #[napi(catch_unwind)]
+    pub fn append(&self, env: &Env, entries: Vec<String>) -> napi::Result<Either<bool, u32>> {
         let entries = entries.into_iter().map(String::into_bytes).collect();
         match self.journal.append_now(entries) {
             Ok(done) => Ok(Either::A(done == Done::NeedsRewrite)),
             Err((Some(error), _)) => Err(to_js(env, &error)),
-            Err((None, entries)) => self.submit(env, Op::Append(entries)).map(Either::B),
+            Err((None, entries)) => Ok(Either::B(self.submit(Op::Append(entries)))),
         }
     }
 
     /// Appends entries before the call returns, after everything that is queued; for the end of a
-    /// process. `true` means that the file must be rewritten as a whole. Blocks.
+    /// process. Blocks.
     #[napi(catch_unwind)]
     pub fn append_blocking(&self, env: &Env, entries: Vec<String>) -> napi::Result<bool> {
         let entries = entries.into_iter().map(String::into_bytes).collect();
-        let done = self.run_here(Op::Append(entries)).or_throw(env)?;
+        let done = self
+            .journal
+            .submit(Op::Append(entries))
+            .wait()
+            .or_throw(env)?;
         Ok(done == Done::NeedsRewrite)
     }
 
-    /// Replaces the file by the header and all entries of a session.
-    #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
-    pub fn rewrite<'env>(
-        &self,
-        env: &'env Env,
-        core: &SessionCore,
-        options: RewriteOptions,
-    ) -> napi::Result<PromiseRaw<'env, bool>> {
-        let content = content_of(core, options);
-        self.submit(env, Op::Rewrite(Box::new(content)))
+    /// Replaces the file by the header and all entries of a session; gives a ticket.
+    #[napi(catch_unwind)]
+    pub fn rewrite(&self, core: &SessionCore, options: RewriteOptions) -> u32 {
+        self.submit(Op::Rewrite(Box::new(content_of(core, options))))
     }
 
-    /// Like `rewrite`, before the call returns.
+    /// Like `rewrite`, before the call returns. Blocks.
     #[napi(catch_unwind)]
     pub fn rewrite_now(
         &self,
@@ -111,74 +109,49 @@ impl SessionJournal {
         options: RewriteOptions,
     ) -> napi::Result<()> {
         let op = Op::Rewrite(Box::new(content_of(core, options)));
-        self.run_here(op).map(|_| ()).or_throw(env)
+        self.journal.submit(op).wait().map(|_| ()).or_throw(env)
     }
 
-    /// Replaces the header in place; `true` when it does not fit.
-    #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
-    pub fn replace_header<'env>(
-        &self,
-        env: &'env Env,
-        json: String,
-        id: String,
-    ) -> napi::Result<PromiseRaw<'env, bool>> {
-        let op = Op::Header {
+    /// Replaces the header in place; gives a ticket.
+    #[napi(catch_unwind)]
+    pub fn replace_header(&self, json: String, id: String) -> u32 {
+        self.submit(Op::Header {
             json: json.into_bytes(),
             id: id.into_bytes(),
-        };
-        self.submit(env, op)
+        })
     }
 
-    /// Writes what is waiting and makes everything durable.
+    /// Writes what is waiting and makes everything durable; gives a ticket.
+    #[napi(catch_unwind)]
+    pub fn sync(&self) -> u32 {
+        self.submit(Op::Sync)
+    }
+
+    /// Writes what is waiting and gives the descriptor back; gives a ticket.
+    #[napi(catch_unwind)]
+    pub fn close(&self) -> u32 {
+        self.submit(Op::Close)
+    }
+
+    /// The outcome of a ticket, off-thread. Each ticket can be waited for once.
     #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
-    pub fn sync<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
-        self.submit(env, Op::Sync)
-    }
-
-    /// Writes what is waiting and gives the descriptor back.
-    #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
-    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
-        self.submit(env, Op::Close)
-    }
-
-    /// Directory of the blobs that this writer stores.
-    #[napi(getter, catch_unwind)]
-    pub fn blobs_dir(&self) -> String {
-        self.blobs.dir().to_string_lossy().into_owned()
-    }
-
-    /// Runs an operation, and all that is queued before it, on this thread.
-    fn run_here(&self, op: Op) -> crate::Result<Done> {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        let reply = move |outcome| {
-            // The receiver waits below.
-            let _ = sender.send(outcome);
-        };
-        self.journal.submit(op, Box::new(reply));
-        self.journal.drain();
-        receiver
-            .recv()
-            .unwrap_or_else(|_| Err(Error::Internal("no answer".to_owned())))
-    }
-
-    fn submit<'env>(&self, env: &'env Env, op: Op) -> napi::Result<PromiseRaw<'env, bool>> {
-        let (sender, receiver) = oneshot::channel();
-        let reply = move |outcome| {
-            // Nobody listens any more when the environment has gone.
-            let _ = sender.send(outcome);
-        };
-        self.journal.submit(op, Box::new(reply));
-        env.spawn_future_with_callback(
-            async move {
-                Ok(receiver
-                    .await
-                    .unwrap_or_else(|_| Err(Error::Internal("the writer is gone".to_owned()))))
+    pub fn wait(&self, ticket: u32) -> napi::Result<Promised<bool>> {
+        let pending = self.pending.borrow_mut().remove(&ticket);
+        run_blocking(
+            move || match pending {
+                Some(pending) => pending.wait(),
+                None => Err(Error::Internal(format!("no ticket {ticket}"))),
             },
-            |env, outcome| match outcome {
-                Ok(done) => Ok(done == Done::NeedsRewrite),
-                Err(error) => Err(to_js(env, &error)),
-            },
+            |_, done| Ok(done == Done::NeedsRewrite),
         )
+    }
+
+    fn submit(&self, op: Op) -> u32 {
+        let ticket = self.next_ticket.get();
+        self.next_ticket.set(ticket.wrapping_add(1));
+        let pending = self.journal.submit(op);
+        self.pending.borrow_mut().insert(ticket, pending);
+        ticket
     }
 }
 

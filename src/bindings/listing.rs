@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use napi::bindgen_prelude::{Either, Env, PromiseRaw, Utf16String};
+use napi::bindgen_prelude::{Either, Env, Utf16String};
 use napi_derive::napi;
 
 use super::catalog::{EnvironmentValues, messages, text_of};
 use super::error::OrThrow;
-use super::task::run_blocking;
+use super::task::{Promised, run_blocking};
 use crate::catalog::Environment;
 use crate::catalog::describe::{self, Description};
 use crate::catalog::list::{self, Listed, Listing};
@@ -121,37 +121,34 @@ fn js_text(wtf8: Vec<u8>) -> JsText {
 
 /// The sessions of a project in one directory.
 #[napi(catch_unwind, ts_return_type = "Promise<SessionSummaries>")]
-pub fn list_sessions<'env>(
-    env: &'env Env,
+pub fn list_sessions(
     environment: EnvironmentValues,
     cwd: String,
     session_dir: String,
-) -> napi::Result<PromiseRaw<'env, SessionSummaries>> {
+) -> napi::Result<Promised<SessionSummaries>> {
     let environment = Environment::from(environment);
     let work = move || {
         let project = Project::of(&environment, &cwd, &session_dir)?;
         list::list(Path::new(&session_dir), project.as_ref()).map(SessionSummaries::from)
     };
-    run_blocking(env, work, |_, sessions| Ok(sessions))
+    run_blocking(work, |_, sessions| Ok(sessions))
 }
 
 /// The sessions of all projects.
 #[napi(catch_unwind, ts_return_type = "Promise<SessionSummaries>")]
-pub fn list_all_sessions<'env>(
-    env: &'env Env,
+pub fn list_all_sessions(
     environment: EnvironmentValues,
-) -> napi::Result<PromiseRaw<'env, SessionSummaries>> {
+) -> napi::Result<Promised<SessionSummaries>> {
     let environment = Environment::from(environment);
     let work = move || list::list_all(&environment.session_roots()?).map(SessionSummaries::from);
-    run_blocking(env, work, |_, sessions| Ok(sessions))
+    run_blocking(work, |_, sessions| Ok(sessions))
 }
 
 /// The session files of all projects, for storages that read them in their own way.
 #[napi(catch_unwind, ts_return_type = "Promise<SessionFiles>")]
-pub fn find_all_session_files<'env>(
-    env: &'env Env,
+pub fn find_all_session_files(
     environment: EnvironmentValues,
-) -> napi::Result<PromiseRaw<'env, SessionFiles>> {
+) -> napi::Result<Promised<SessionFiles>> {
     let environment = Environment::from(environment);
     let work = move || {
         let mut failures = Vec::new();
@@ -161,23 +158,22 @@ pub fn find_all_session_files<'env>(
             failures: messages(&failures),
         })
     };
-    run_blocking(env, work, |_, files| Ok(files))
+    run_blocking(work, |_, files| Ok(files))
 }
 
 /// What a listing shows of a session whose text is at hand, or `None` (`null`) when it is none.
 #[napi(catch_unwind, ts_return_type = "Promise<SessionSummary | null>")]
-pub fn describe_session_text<'env>(
-    env: &'env Env,
+pub fn describe_session_text(
     path: String,
     text: String,
-) -> napi::Result<PromiseRaw<'env, Option<SessionSummary>>> {
+) -> napi::Result<Promised<Option<SessionSummary>>> {
     let work = move || {
         // Reading from memory cannot fail.
         let description =
             describe::describe(text.as_bytes(), text.len() as u64).unwrap_or_default();
         Ok(description.map(|it| SessionSummary::new(Path::new(&path), None, it)))
     };
-    run_blocking(env, work, |_, summary| Ok(summary))
+    run_blocking(work, |_, summary| Ok(summary))
 }
 
 /// For the working directories in the headers of sessions found in `session_dir`: whether the
@@ -201,12 +197,11 @@ pub fn owned_sessions(
 
 /// The newest session of a directory, or `None` (`null`). With `cwd`, only the project's own.
 #[napi(catch_unwind, ts_return_type = "Promise<string | null>")]
-pub fn most_recent_session<'env>(
-    env: &'env Env,
+pub fn most_recent_session(
     environment: EnvironmentValues,
     session_dir: String,
     cwd: Option<String>,
-) -> napi::Result<PromiseRaw<'env, Option<String>>> {
+) -> napi::Result<Promised<Option<String>>> {
     let environment = Environment::from(environment);
     let work = move || {
         let project = match cwd {
@@ -216,22 +211,21 @@ pub fn most_recent_session<'env>(
         let path = recent::most_recent(Path::new(&session_dir), project.as_ref())?;
         Ok(path.map(|path| text_of(&path)))
     };
-    run_blocking(env, work, |_, path| Ok(path))
+    run_blocking(work, |_, path| Ok(path))
 }
 
 /// The newest sessions of a directory, at most `count`.
 #[napi(catch_unwind, ts_return_type = "Promise<RecentSummary[]>")]
-pub fn recent_sessions<'env>(
-    env: &'env Env,
+pub fn recent_sessions(
     session_dir: String,
     count: f64,
-) -> napi::Result<PromiseRaw<'env, Vec<RecentSummary>>> {
+) -> napi::Result<Promised<Vec<RecentSummary>>> {
     let work = move || {
         // Saturates: infinity is the largest count, NaN none.
         let recent = recent::recent(Path::new(&session_dir), count as usize)?;
         Ok(recent.into_iter().map(RecentSummary::from).collect())
     };
-    run_blocking(env, work, |_, recent| Ok(recent))
+    run_blocking(work, |_, recent| Ok(recent))
 }
 
 /// What the beginning of a session's text says.

@@ -3,11 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 
-use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 
 use super::SNOWFLAKES;
-use super::task::run_blocking;
+use super::task::{Promised, run_blocking};
 use crate::journal::load::{self, IdSource, LoadReport, Loaded, Outcome};
 
 /// Numbers of a load, as `getLoadReport` gives them.
@@ -40,13 +39,8 @@ pub struct LoadedSession {
 }
 
 impl LoadedSession {
-    pub(super) fn from_file(
-        env: &Env,
-        path: PathBuf,
-        now: f64,
-    ) -> napi::Result<PromiseRaw<'_, Self>> {
+    pub(super) fn from_file(path: PathBuf, now: f64) -> napi::Result<Promised<Self>> {
         run_blocking(
-            env,
             move || {
                 let ids = IdSource {
                     snowflakes: &SNOWFLAKES,

@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use napi::JsString;
 use napi::bindgen_prelude::{
-    Either, Either4, Env, Float64Array, Null, PromiseRaw, Uint8Array, Uint32Array, Undefined,
+    Either, Either4, Env, Float64Array, Null, Uint8Array, Uint32Array, Undefined,
 };
 use napi_derive::napi;
 
 use super::error::{OrThrow, to_js};
 use super::functions::packed;
 use super::loaded::LoadedSession;
+use super::task::Promised;
 use super::{SNOWFLAKES, text};
 use crate::journal::adapt::adapt;
 use crate::journal::resolve::{Missing, Place, resolve};
@@ -377,12 +378,8 @@ impl SessionCore {
 
     /// Reads a session file off-thread.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
-    pub fn load<'env>(
-        env: &'env Env,
-        path: String,
-        now: f64,
-    ) -> napi::Result<PromiseRaw<'env, LoadedSession>> {
-        LoadedSession::from_file(env, PathBuf::from(path), now)
+    pub fn load(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::from_file(PathBuf::from(path), now)
     }
 
     /// Reads the text of a session that is not kept in a file of its own.

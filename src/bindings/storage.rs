@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use napi::bindgen_prelude::{Env, PromiseRaw};
+use napi::bindgen_prelude::{Env, ToNapiValue, TypeName};
 use napi_derive::napi;
 
 use super::error::OrThrow;
-use super::task::run_blocking;
+use super::task::{Promised, run_blocking};
 use crate::storage::disk::{Disk, OsDisk, parent_of};
 use crate::storage::text::{OpenMode, TextWriter};
 use crate::storage::{glob, text};
@@ -67,68 +67,46 @@ pub fn storage_list_files(env: &Env, dir: String, pattern: String) -> napi::Resu
 
 /// Whether a path leads to anything; rejects when that cannot be told.
 #[napi(catch_unwind)]
-pub fn storage_exists<'env>(env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, bool>> {
-    blocking(env, move || text::exists(Path::new(&path)))
+pub fn storage_exists(path: String) -> napi::Result<Promised<bool>> {
+    blocking(move || text::exists(Path::new(&path)))
 }
 
 /// The whole file as text.
 #[napi(catch_unwind)]
-pub fn storage_read_text<'env>(
-    env: &'env Env,
-    path: String,
-) -> napi::Result<PromiseRaw<'env, String>> {
-    blocking(env, move || text::read(Path::new(&path)))
+pub fn storage_read_text(path: String) -> napi::Result<Promised<String>> {
+    blocking(move || text::read(Path::new(&path)))
 }
 
 /// The first `max_bytes` (positive) bytes of a file as text.
 #[napi(catch_unwind)]
-pub fn storage_read_text_prefix<'env>(
-    env: &'env Env,
-    path: String,
-    max_bytes: f64,
-) -> napi::Result<PromiseRaw<'env, String>> {
+pub fn storage_read_text_prefix(path: String, max_bytes: f64) -> napi::Result<Promised<String>> {
     // The conversion saturates, infinity means the whole file.
-    blocking(env, move || {
-        text::read_prefix(Path::new(&path), max_bytes as u64)
-    })
+    blocking(move || text::read_prefix(Path::new(&path), max_bytes as u64))
 }
 
 /// Replaces a file's content in place, creating missing directories.
 #[napi(catch_unwind)]
-pub fn storage_write_text<'env>(
-    env: &'env Env,
-    path: String,
-    content: String,
-) -> napi::Result<PromiseRaw<'env, ()>> {
-    blocking(env, move || {
-        text::write_with_dirs(Path::new(&path), &content)
-    })
+pub fn storage_write_text(path: String, content: String) -> napi::Result<Promised<()>> {
+    blocking(move || text::write_with_dirs(Path::new(&path), &content))
 }
 
 /// Renames; missing files are not an error.
 #[napi(catch_unwind)]
-pub fn storage_rename<'env>(
-    env: &'env Env,
-    from: String,
-    to: String,
-) -> napi::Result<PromiseRaw<'env, ()>> {
-    blocking(env, move || text::rename(Path::new(&from), Path::new(&to)))
+pub fn storage_rename(from: String, to: String) -> napi::Result<Promised<()>> {
+    blocking(move || text::rename(Path::new(&from), Path::new(&to)))
 }
 
 /// Removes a file.
 #[napi(catch_unwind)]
-pub fn storage_unlink<'env>(env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, ()>> {
-    blocking(env, move || OsDisk.remove_file(Path::new(&path)))
+pub fn storage_unlink(path: String) -> napi::Result<Promised<()>> {
+    blocking(move || OsDisk.remove_file(Path::new(&path)))
 }
 
-fn blocking<'env, T>(
-    env: &'env Env,
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> napi::Result<PromiseRaw<'env, T>>
+fn blocking<T>(work: impl FnOnce() -> Result<T> + Send + 'static) -> napi::Result<Promised<T>>
 where
-    T: napi::bindgen_prelude::ToNapiValue + Send + 'static,
+    T: ToNapiValue + TypeName + Send + 'static,
 {
-    run_blocking(env, work, |_, value| Ok(value))
+    run_blocking(work, |_, value| Ok(value))
 }
 
 /// An open file; the descriptor is closed by `close` or when the object is collected.
@@ -165,9 +143,9 @@ impl NativeTextWriter {
 
     /// Makes what was written durable.
     #[napi(catch_unwind)]
-    pub fn sync<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+    pub fn sync(&self) -> napi::Result<Promised<()>> {
         let writer = self.open_writer();
-        blocking(env, move || writer?.sync())
+        blocking(move || writer?.sync())
     }
 
     /// Gives the descriptor back; a sync under way ends first.

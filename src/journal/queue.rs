@@ -1,8 +1,9 @@
 //! One ordered writer per session file.
 //!
-//! Work on a file happens in the order in which it was asked for. Most of it is queued and served
-//! by a worker thread; a small append that finds nothing before it is written at once by the thread
-//! that asks, since a `write` into the page cache is cheaper than waking another thread.
+//! Work on a file happens in the order in which it was asked for. Most of it is queued, and served
+//! by whoever waits for it, off the JS thread; a small append that finds nothing before it is
+//! written at once by the thread that asks, since a `write` into the page cache is cheaper than
+//! waking another thread.
 //!
 //! Lines that could not be written are kept as *backlog*: every later operation begins by writing
 //! them, so they reach the file in order as soon as the cause is gone, unless a rewrite that holds
@@ -11,6 +12,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::header::{self, Retitled};
@@ -53,32 +55,25 @@ pub enum Done {
     NeedsRewrite,
 }
 
-/// Where the answer goes.
-pub type Reply = Box<dyn FnOnce(Result<Done>) + Send>;
-/// How to get a worker thread.
-pub type Spawn = fn(Box<dyn FnOnce() + Send>);
-
 /// The writer of one file. Clones share it.
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,
-    spawn: Spawn,
 }
 
 struct Shared {
     path: PathBuf,
     disk: Arc<dyn Disk>,
     blobs: BlobStore,
-    queue: Mutex<Queue>,
+    queue: Mutex<VecDeque<Job>>,
     /// Held while an operation runs; jobs are taken from the queue only under this lock, so they
     /// run in order whichever thread serves them.
     state: Mutex<State>,
 }
 
-#[derive(Default)]
-struct Queue {
-    jobs: VecDeque<(Op, Reply)>,
-    served: bool,
+struct Job {
+    op: Op,
+    answer: Sender<Result<Done>>,
 }
 
 struct State {
@@ -86,9 +81,32 @@ struct State {
     backlog: Vec<Vec<u8>>,
 }
 
+/// A queued operation. It runs when this or a later one is waited for.
+pub struct Pending {
+    shared: Arc<Shared>,
+    answer: Receiver<Result<Done>>,
+}
+
+impl Pending {
+    /// Serves the queue on this thread until the operation is done. Blocks for as long as the disk
+    /// takes.
+    pub fn wait(self) -> Result<Done> {
+        loop {
+            if let Ok(outcome) = self.answer.try_recv() {
+                return outcome;
+            }
+            if !self.shared.serve_one() {
+                // Another thread has it.
+                let gone = |_| Err(Error::Internal("the operation was dropped".to_owned()));
+                return self.answer.recv().unwrap_or_else(gone);
+            }
+        }
+    }
+}
+
 impl Journal {
     /// A writer for a path; nothing is opened yet.
-    pub fn new(path: PathBuf, disk: Arc<dyn Disk>, blobs: BlobStore, spawn: Spawn) -> Self {
+    pub fn new(path: PathBuf, disk: Arc<dyn Disk>, blobs: BlobStore) -> Self {
         let state = State {
             writer: Writer::new(Arc::clone(&disk), path.clone()),
             backlog: Vec::new(),
@@ -102,7 +120,6 @@ impl Journal {
         };
         Self {
             shared: Arc::new(shared),
-            spawn,
         }
     }
 
@@ -117,14 +134,12 @@ impl Journal {
     }
 
     /// Queues an operation. Never blocks.
-    pub fn submit(&self, op: Op, reply: Reply) {
-        let mut queue = lock(&self.shared.queue);
-        queue.jobs.push_back((op, reply));
-        if !queue.served {
-            queue.served = true;
-            let shared = Arc::clone(&self.shared);
-            drop(queue);
-            (self.spawn)(Box::new(move || shared.serve(true)));
+    pub fn submit(&self, op: Op) -> Pending {
+        let (sender, answer) = channel();
+        lock(&self.shared.queue).push_back(Job { op, answer: sender });
+        Pending {
+            shared: Arc::clone(&self.shared),
+            answer,
         }
     }
 
@@ -135,50 +150,33 @@ impl Journal {
         if size > DIRECT_BYTES || entries.iter().any(|entry| may_change(entry)) {
             return Err((None, entries));
         }
-        {
-            let queue = lock(&self.shared.queue);
-            if queue.served || !queue.jobs.is_empty() {
-                return Err((None, entries));
-            }
-        }
         let mut state = match self.shared.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err((None, entries)),
         };
-        if !state.backlog.is_empty() {
+        if !state.backlog.is_empty() || !lock(&self.shared.queue).is_empty() {
             return Err((None, entries));
         }
         state
             .append(entries, &self.shared.blobs)
             .map_err(|error| (Some(error), Vec::new()))
     }
-
-    /// Serves everything that is queued on this thread; for the end of a process, when worker
-    /// threads may never run again. Blocks for as long as the disk takes.
-    pub fn drain(&self) {
-        self.shared.serve(false);
-    }
 }
 
 impl Shared {
-    /// Runs jobs until none is left. `worker` tells that the queue counts on this thread.
-    fn serve(&self, worker: bool) {
-        loop {
-            let mut state = lock(&self.state);
-            let mut queue = lock(&self.queue);
-            let Some((op, reply)) = queue.jobs.pop_front() else {
-                if worker {
-                    queue.served = false;
-                }
-                return;
-            };
-            drop(queue);
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(op, &mut state)));
-            drop(state);
-            let outcome = outcome.unwrap_or_else(|panic| Err(Error::Internal(text_of(&*panic))));
-            reply(outcome);
-        }
+    /// Runs the next job; false when there is none.
+    fn serve_one(&self) -> bool {
+        let mut state = lock(&self.state);
+        let Some(Job { op, answer }) = lock(&self.queue).pop_front() else {
+            return false;
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.run(op, &mut state)));
+        drop(state);
+        let outcome = outcome.unwrap_or_else(|panic| Err(Error::Internal(text_of(&*panic))));
+        // Nobody may be waiting any more.
+        let _ = answer.send(outcome);
+        true
     }
 
     fn run(&self, op: Op, state: &mut State) -> Result<Done> {
@@ -248,7 +246,6 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
 mod tests {
     use super::*;
     use crate::storage::disk::OsDisk;
-    use std::sync::mpsc;
 
     fn journal(content: Option<&str>) -> (tempfile::TempDir, Journal) {
         let dir = tempfile::tempdir().unwrap();
@@ -257,16 +254,12 @@ mod tests {
             std::fs::write(&path, content).unwrap();
         }
         let blobs = BlobStore::new(dir.path().join("blobs"));
-        let journal = Journal::new(path, Arc::new(OsDisk), blobs, |work| {
-            std::thread::spawn(work);
-        });
+        let journal = Journal::new(path, Arc::new(OsDisk), blobs);
         (dir, journal)
     }
 
     fn ask(journal: &Journal, op: Op) -> Result<Done> {
-        let (sender, receiver) = mpsc::channel();
-        journal.submit(op, Box::new(move |outcome| sender.send(outcome).unwrap()));
-        receiver.recv().unwrap()
+        journal.submit(op).wait()
     }
 
     fn entry(n: usize) -> Vec<u8> {
@@ -276,21 +269,27 @@ mod tests {
     #[test]
     fn order_is_kept_between_direct_and_queued_appends() {
         let (_dir, journal) = journal(Some("h\n"));
-        let (sender, receiver) = mpsc::channel();
+        let mut waiting = Vec::new();
         for n in 0..300 {
-            if n % 3 == 0 {
-                let sender = sender.clone();
-                let reply: Reply = Box::new(move |outcome| sender.send(outcome.is_ok()).unwrap());
-                journal.submit(Op::Append(vec![entry(n)]), reply);
-            } else if let Err((None, entries)) = journal.append_now(vec![entry(n)]) {
-                journal.submit(
-                    Op::Append(entries),
-                    Box::new(|outcome| assert!(outcome.is_ok())),
-                );
+            let entries = vec![entry(n)];
+            let queued = match n % 3 {
+                0 => Some(entries),
+                _ => match journal.append_now(entries) {
+                    Ok(_) => None,
+                    Err((_, entries)) => Some(entries),
+                },
+            };
+            if let Some(entries) = queued {
+                let pending = journal.submit(Op::Append(entries));
+                waiting.push(std::thread::spawn(move || pending.wait().unwrap()));
+            }
+            if n % 50 == 0 {
+                waiting
+                    .drain(..)
+                    .for_each(|thread| assert_eq!(thread.join().unwrap(), Done::Done));
             }
         }
         ask(&journal, Op::Sync).unwrap();
-        assert_eq!(receiver.try_iter().filter(|ok| *ok).count(), 100);
         let text = std::fs::read_to_string(journal.path()).unwrap();
         let expected: String = (0..300).map(|n| format!("{{\"n\":{n}}}\n")).collect();
         assert_eq!(text, format!("h\n{expected}"));
@@ -317,18 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn draining_serves_the_queue_on_this_thread() {
-        let (_dir, mut journal) = journal(Some("h\n"));
-        journal.spawn = |_| {};
-        journal.submit(
-            Op::Append(vec![entry(1)]),
-            Box::new(|outcome| assert!(outcome.is_ok())),
-        );
-        journal.drain();
-        assert!(
-            std::fs::read_to_string(journal.path())
-                .unwrap()
-                .ends_with("{\"n\":1}\n")
-        );
+    fn waiting_for_a_later_operation_serves_the_earlier_ones() {
+        let (_dir, journal) = journal(Some("h\n"));
+        let first = journal.submit(Op::Append(vec![entry(1)]));
+        ask(&journal, Op::Append(vec![entry(2)])).unwrap();
+        assert_eq!(first.wait().unwrap(), Done::Done);
+        let text = std::fs::read_to_string(journal.path()).unwrap();
+        assert_eq!(text, "h\n{\"n\":1}\n{\"n\":2}\n");
     }
 }

@@ -74,7 +74,7 @@ pub fn rewrite(
     }
     let committed = output.file.commit()?;
     // A session whose entries all came as text reads nothing back; it needs no descriptor.
-    let reads_back = !(content.texts.is_empty() && output.table.residue.is_empty());
+    let reads_back = content.edited.len() < content.slots.len() || !output.table.residue.is_empty();
     if let Some(shared) = content.shared.as_ref().filter(|_| reads_back) {
         let file = File::open(&committed.path).during("open", &committed.path)?;
         output.table.source = Source::File {

@@ -157,6 +157,8 @@ async function main() {
     for (let n = 0; n < 400 && !done(); n++) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
+    // On disk a little before the operation has been answered: the directory is synced last.
+    await new Promise((resolve) => setTimeout(resolve, 100));
     steps.afterMending = { value: done() };
   } else {
     steps.afterMending = await outcome(manager[firstAfter]());
