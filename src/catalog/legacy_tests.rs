@@ -382,7 +382,10 @@ fn many_at_once_lose_nothing() {
         let before = world.contents();
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| assert!(world.home(&OsDisk).is_empty()));
+                scope.spawn(|| {
+                    let failures = world.home(&OsDisk);
+                    assert!(failures.is_empty(), "{failures:?}");
+                });
             }
         });
         assert_eq!(world.contents(), before);
