@@ -78,7 +78,9 @@ impl Migration<'_> {
             };
             let (from, to) = (child.path(), sessions_root.join(target));
             if !from.is_dir() {
-                failures.extend(rename_unless_taken(self.disk, &from, &to).err());
+                let renamed = rename_unless_taken(self.disk, &from, &to);
+                // What is gone has been moved by another process.
+                failures.extend(renamed.err().filter(|error| !error.is_not_found()));
             } else if self.may_hold_ours(&from, &to) {
                 failures.extend(self.transfer(&from, &to));
             }
