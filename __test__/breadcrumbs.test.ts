@@ -1,6 +1,6 @@
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { spawnSync } from "node:child_process";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { getTerminalId, getTerminalSessionsDir, setAgentDir, setLogger } from "../index.js";
 import breadcrumbs from "../js/breadcrumbs.js";
