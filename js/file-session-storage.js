@@ -37,7 +37,7 @@ function storageOptions(storage) {
 
 function checkedOptions(options) {
   const { migrateOnOpen, onInvalid } = optionalObject(options, "options");
-  const { migrateOnOpen: migrate, onInvalid: invalid} = DEFAULT_OPTIONS;
+  const { migrateOnOpen: migrate, onInvalid: invalid } = DEFAULT_OPTIONS;
   return Object.freeze({
     migrateOnOpen: optionalBoolean(migrateOnOpen, "options.migrateOnOpen") ?? migrate,
     onInvalid: optionalOneOf(onInvalid, ["fresh", "error"], "options.onInvalid") ?? invalid,
