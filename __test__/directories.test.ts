@@ -335,6 +335,20 @@ describe("sessions in directories with earlier names", () => {
     expect(fs.readFileSync(sessionsPath("-p.aside-1"), "utf8")).toBe("a file");
   });
 
+  it("move together with pipes among them, without waiting for those", () => {
+    const home = spyHome("home");
+    const project = path.join(home, "p");
+    const other = path.join(home, "q");
+    for (const cwd of [project, other]) {
+      putSession(legacyName(cwd), "s.jsonl", cwd);
+      const pipe = sessionsPath(legacyName(cwd), "x.jsonl");
+      expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    }
+    SessionManager.getDefaultSessionDir(project);
+    expect(fs.readdirSync(sessionsPath()).sort()).toEqual(["-p", "-q"]);
+    expect(fs.readdirSync(sessionsPath("-p")).sort()).toEqual(["s.jsonl", "x.jsonl"]);
+  });
+
   it("are told to the logger when they cannot be moved", () => {
     const home = spyHome("home");
     const project = path.join(home, "p");
