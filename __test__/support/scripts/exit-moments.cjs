@@ -7,11 +7,20 @@
 const fs = require("node:fs");
 const { join } = require("node:path");
 const { isMainThread, Worker, workerData } = require("node:worker_threads");
-const { SessionManager } = require("../../../index.js");
+const { FileSessionStorage, SessionManager } = require("../../../index.js");
 const { assistant, user } = require("./messages.cjs");
 
 const task = isMainThread ? JSON.parse(process.argv[2]) : workerData;
-const manager = SessionManager.create("/w/p", join(task.root, "sessions"));
+
+/** A storage of the caller's own: the manager has to call it. */
+class OwnStorage extends FileSessionStorage {
+  openWriter(...args) {
+    return super.openWriter(...args);
+  }
+}
+
+const storage = task.state.startsWith("own") ? new OwnStorage() : undefined;
+const manager = SessionManager.create("/w/p", join(task.root, "sessions"), storage);
 
 /** Appends a message that gets its real text only after the call. */
 function append(make, text) {
@@ -85,6 +94,22 @@ const states = {
   async rename() {
     await startOnDisk(20, LONG);
     manager.setSessionName("A name").catch(() => {});
+    append(user, "after");
+  },
+  /** The first write goes through a storage of the caller's own. */
+  async ownFirst() {
+    append(user, "after");
+    append(assistant, "after");
+    await Promise.resolve();
+    append(user, LONG);
+  },
+  /** Appends go through a storage of the caller's own. */
+  async ownAppends() {
+    await startOnDisk(0);
+    append(user, LONG);
+    await Promise.resolve();
+    append(assistant, LONG);
+    await new Promise(setImmediate);
     append(user, "after");
   },
   /** The session is being closed. */
