@@ -80,6 +80,8 @@ class StorageBackend {
   #tail = Promise.resolve();
   #writer;
   #backlog = [];
+  /** Operations that have not ended. */
+  #pending = 0;
 
   constructor(storage, filePath, blobsDir) {
     this.filePath = filePath;
@@ -146,14 +148,18 @@ class StorageBackend {
     });
   }
 
-  /** A storage's promises cannot be waited for at the end of a process. */
-  appendBlocking() {
-    return false;
+  /** A storage's promises cannot be waited for at the end of a process: what is left is rewritten. */
+  appendBlocking(texts) {
+    return texts.length > 0 || this.#backlog.length > 0 || this.#pending > 0;
   }
 
   #queue(work) {
+    this.#pending += 1;
     const result = this.#tail.then(work);
-    this.#tail = result.then(ignore, ignore);
+    const done = () => {
+      this.#pending -= 1;
+    };
+    this.#tail = result.then(done, done);
     return result;
   }
 

@@ -2,26 +2,34 @@
 
 /**
  * What is still unwritten when the process ends is written by a listener of the `exit` event:
- * neither promises nor finalizers run any more at that point.
+ * neither promises nor finalizers run any more at that point. Work that later listeners of the event
+ * cause is done as soon as it is registered.
  */
 
 /** Writers with unfinished work. */
 const unfinished = new Set();
-let listening = false;
+let exiting = false;
 
 function writeAll() {
+  exiting = true;
+  // Runs only if the process lives on, as when somebody emits the event to run its listeners.
+  queueMicrotask(() => {
+    exiting = false;
+  });
   for (const writer of unfinished) {
     writer.writeBlocking();
   }
 }
 
+// At once, not with the first work: a listener added while the event is emitted is not called.
+process.on("exit", writeAll);
+
 /** Asks for `writer.writeBlocking()` at the end of the process. */
 function registerUnfinished(writer) {
-  if (!listening) {
-    listening = true;
-    process.on("exit", writeAll);
-  }
   unfinished.add(writer);
+  if (exiting) {
+    writer.writeBlocking();
+  }
 }
 
 /** The writer has nothing left to do. */

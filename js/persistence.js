@@ -31,6 +31,8 @@ class Persistence {
   /** A rewrite that waits for its turn, and one that runs. */
   #nextRewrite;
   #rewriting;
+  /** Header changes that have not been answered. */
+  #retitling = 0;
   #ensured;
   #backup;
   #withResidue;
@@ -85,12 +87,12 @@ class Persistence {
 
   /** Rewrites the file with everything that the session holds when its turn comes. */
   rewrite() {
-    registerUnfinished(this);
     this.#nextRewrite ??= (this.#rewriting ?? Promise.resolve()).then(ignore, ignore).then(() => {
       this.#nextRewrite = undefined;
       this.#rewriting = this.#rewriteNow();
       return this.#rewriting;
     });
+    registerUnfinished(this);
     return this.#nextRewrite;
   }
 
@@ -99,6 +101,7 @@ class Persistence {
     if (this.needsFullRewrite || !this.flushed || this.#rewriting || this.#nextRewrite) {
       return this.rewrite();
     }
+    this.#retitling += 1;
     try {
       const header = this.#header();
       const tooLong = await this.#track(
@@ -107,6 +110,8 @@ class Persistence {
       return tooLong ? this.rewrite() : undefined;
     } catch (error) {
       throw this.#fail(error);
+    } finally {
+      this.#retitling -= 1;
     }
   }
 
@@ -147,11 +152,11 @@ class Persistence {
   /** For the end of the process: writes what is left before it returns. */
   writeBlocking() {
     try {
-      if (!this.#hasWork() && !this.#rewriting && !this.#nextRewrite && !this.#latch) {
+      const isRewriting = this.#rewriting || this.#nextRewrite || this.#retitling > 0;
+      if (!this.#hasWork() && !isRewriting && !this.#latch && this.#inFlight.size === 0) {
         return;
       }
-      const mustRewrite =
-        this.#rewriting || this.#nextRewrite || this.needsFullRewrite || !this.flushed;
+      const mustRewrite = isRewriting || this.needsFullRewrite || !this.flushed;
       if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts())) {
         this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
         this.#handedOver = this.#table.count;
@@ -174,11 +179,11 @@ class Persistence {
   }
 
   #schedule() {
-    registerUnfinished(this);
     if (!this.#scheduled) {
       this.#scheduled = true;
       queueMicrotask(() => this.#commit());
     }
+    registerUnfinished(this);
   }
 
   /** Hands over what is due. Errors are latched, never thrown. */
@@ -195,8 +200,8 @@ class Persistence {
     const texts = this.#hasWork() ? this.#takeTexts() : [];
     if (texts.length > 0 || this.#latch) {
       this.#append(texts);
-    } else if (this.#inFlight.size === 0) {
-      unregisterFinished(this);
+    } else {
+      this.#unregisterIfFinished();
     }
   }
 
@@ -309,19 +314,32 @@ class Persistence {
     }
   }
 
+  /** Notes work that has been handed to the backend until it is answered. */
   #track(promise) {
     this.#inFlight.add(promise);
-    const done = () => this.#inFlight.delete(promise);
-    promise.then(done, done);
+    registerUnfinished(this);
+    promise.then(
+      () => {
+        this.#inFlight.delete(promise);
+        this.#unregisterIfFinished();
+      },
+      // Work that failed is unfinished.
+      () => this.#inFlight.delete(promise),
+    );
     return promise;
+  }
+
+  #unregisterIfFinished() {
+    const isBusy = this.#inFlight.size > 0 || this.#nextRewrite || this.#rewriting;
+    if (!isBusy && !this.#scheduled && !this.#latch && !this.#hasWork()) {
+      unregisterFinished(this);
+    }
   }
 
   #succeeded() {
     if (this.#handedOver === this.#table.count) {
       this.#latch = undefined;
-      if (this.#inFlight.size === 0 && !this.#nextRewrite) {
-        unregisterFinished(this);
-      }
+      this.#unregisterIfFinished();
     }
   }
 

@@ -160,6 +160,8 @@ async function main() {
     // On disk a little before the operation has been answered: the directory is synced last.
     await new Promise((resolve) => setTimeout(resolve, 100));
     steps.afterMending = { value: done() };
+    // The disk shows the success before the manager hears of it.
+    await new Promise((resolve) => setTimeout(resolve, 100));
   } else {
     steps.afterMending = await outcome(manager[firstAfter]());
   }
