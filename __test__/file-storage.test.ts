@@ -56,11 +56,11 @@ describe("the class", () => {
   });
 
   it("keeps checked options", () => {
-    const defaults = { migrateOnOpen: false, onInvalid: "fresh", titleSlot: false };
+    const defaults = { migrateOnOpen: false, onInvalid: "fresh" };
     expect(storageOptions(new FileSessionStorage())).toEqual(defaults);
     expect(storageOptions(new FileSessionStorage(null))).toEqual(defaults);
     expect(storageOptions({})).toEqual(defaults);
-    const options = { migrateOnOpen: true, onInvalid: "error", titleSlot: true };
+    const options = { migrateOnOpen: true, onInvalid: "error" };
     class Derived extends FileSessionStorage {}
     expect(storageOptions(new Derived(options))).toEqual(options);
     expect(Object.isFrozen(storageOptions(new FileSessionStorage(options)))).toBe(true);
@@ -70,7 +70,6 @@ describe("the class", () => {
     ["options", "text"],
     ["options.migrateOnOpen", { migrateOnOpen: 1 }],
     ["options.onInvalid", { onInvalid: "ignore" }],
-    ["options.titleSlot", { titleSlot: null }],
   ])("rejects a wrong %s", async (name, options) => {
     expectInvalidArgument(await failureOf(() => new FileSessionStorage(options)), name);
   });

@@ -7,6 +7,28 @@
 
 const os = require("node:os");
 
+/**
+ * In Bun, members of `import * as os` can be replaced on their own. The object is there one turn
+ * after this module was loaded.
+ */
+let namespace = os;
+const { homedir, tmpdir } = os;
+if (process.versions.bun) {
+  import("node:os").then((imported) => {
+    namespace = imported;
+  });
+}
+
+/** The user's home directory, as the host tells it at this moment. */
+function home() {
+  return namespace.homedir === homedir ? os.homedir() : namespace.homedir();
+}
+
+/** The directory for temporary files, as the host tells it at this moment. */
+function temp() {
+  return namespace.tmpdir === tmpdir ? os.tmpdir() : namespace.tmpdir();
+}
+
 /** The working directory, or nothing when it has been removed. */
 function workingDirectory() {
   try {
@@ -21,8 +43,8 @@ function readEnvironment() {
   const { env } = process;
   return {
     workingDirectory: workingDirectory(),
-    home: os.homedir(),
-    temp: os.tmpdir(),
+    home: home(),
+    temp: temp(),
     configDir: env.PI_CONFIG_DIR,
     agentDir: env.PI_CODING_AGENT_DIR,
     xdgDataHome: env.XDG_DATA_HOME,

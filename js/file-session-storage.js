@@ -21,7 +21,6 @@ const {
 const DEFAULT_OPTIONS = Object.freeze({
   migrateOnOpen: false,
   onInvalid: "fresh",
-  titleSlot: false,
 });
 
 /** Options by storage; outside the objects, so that they stay plain for spies and subclasses. */
@@ -30,19 +29,18 @@ const optionsOf = new WeakMap();
 /**
  * The policies a storage was made with; the defaults for storages that are not ours.
  *
- * @returns {{ migrateOnOpen: boolean, onInvalid: "fresh" | "error", titleSlot: boolean }}
+ * @returns {{ migrateOnOpen: boolean, onInvalid: "fresh" | "error" }}
  */
 function storageOptions(storage) {
   return optionsOf.get(storage) ?? DEFAULT_OPTIONS;
 }
 
 function checkedOptions(options) {
-  const { migrateOnOpen, onInvalid, titleSlot } = optionalObject(options, "options");
-  const { migrateOnOpen: migrate, onInvalid: invalid, titleSlot: slot } = DEFAULT_OPTIONS;
+  const { migrateOnOpen, onInvalid } = optionalObject(options, "options");
+  const { migrateOnOpen: migrate, onInvalid: invalid } = DEFAULT_OPTIONS;
   return Object.freeze({
     migrateOnOpen: optionalBoolean(migrateOnOpen, "options.migrateOnOpen") ?? migrate,
     onInvalid: optionalOneOf(onInvalid, ["fresh", "error"], "options.onInvalid") ?? invalid,
-    titleSlot: optionalBoolean(titleSlot, "options.titleSlot") ?? slot,
   });
 }
 

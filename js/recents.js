@@ -12,8 +12,6 @@ const { requireNumber, requireString } = require("./validate.js");
 const DEFAULT_LIMIT = 3;
 /** Usually holds the header and the first prompt. */
 const PREFIX_BYTES = 4096;
-/** How far the end of a longer header is looked for. */
-const LONGEST_PREFIX_BYTES = 64 * 1024;
 const LONGEST_NAME = 40;
 
 const MINUTE = 60_000;
@@ -70,10 +68,15 @@ class RecentSessionInfo {
 
 /** The beginning of a file: as much as is needed to tell what it is. */
 async function readBeginning(storage, file) {
-  const prefix = await storage.readTextPrefix(file, PREFIX_BYTES);
-  return native.recentTextNeedsMore(prefix)
-    ? storage.readTextPrefix(file, LONGEST_PREFIX_BYTES)
-    : prefix;
+  let wanted = PREFIX_BYTES;
+  for (;;) {
+    const prefix = await storage.readTextPrefix(file, wanted);
+    const longer = native.longerRecentPrefix(prefix, wanted);
+    if (longer === null) {
+      return prefix;
+    }
+    wanted = longer;
+  }
 }
 
 /** The sessions that a storage has in a directory, newest first. */

@@ -1,6 +1,6 @@
 /**
  * The package test: packs both packages, installs the tarballs into an empty folder without
- * network and without install scripts, and uses the result from every runtime; then breaks the
+ * network, compiler and install scripts, and uses the result from every runtime; then breaks the
  * installation in the ways that happen in the field. The last line says how many checks passed.
  */
 
@@ -20,6 +20,9 @@ const GLIBC_FLOOR = "2.34";
 const ALLOWED_LIBRARIES = /^(libc|libm|libgcc_s|libdl|libpthread|ld-linux-x86-64)\.so\.\d+$/;
 
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "session-package-"));
+
+/** The only folder in the consumer's PATH: no compiler, no cargo, nothing to build with. */
+const bareBin = path.join(scratch, "bin");
 const fixtures = path.join(root, "__test__/package");
 const counts = { passed: 0, failed: 0 };
 
@@ -36,13 +39,28 @@ function check(title, body) {
   }
 }
 
+/** Makes `bareBin`: Node, and the shell and `env` that npm is started with. */
+function makeBareBin() {
+  fs.mkdirSync(bareBin);
+  fs.symlinkSync(process.execPath, path.join(bareBin, "node"));
+  for (const name of ["sh", "env"]) {
+    const found = execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
+    fs.symlinkSync(found, path.join(bareBin, name));
+  }
+}
+
+/** The consumer's environment. */
+function bareEnvironment(extra = {}) {
+  return { ...process.env, PATH: bareBin, NO_COLOR: "1", ...extra };
+}
+
 /** Runs a script of the consumer in one runtime; returns what it printed as JSON. */
 function runScript(runtime, cwd, args, env = {}) {
   const child = spawnSync(runtime.program, args, {
     cwd,
     encoding: "utf8",
     timeout: 120_000,
-    env: { ...process.env, NO_COLOR: "1", ...env },
+    env: bareEnvironment(env),
   });
   const said = `${child.stdout}\n${child.stderr}`;
   assert.equal(child.signal, null, `ended by ${child.signal}: ${said}`);
@@ -57,8 +75,10 @@ function install(name, tarballs) {
   fs.writeFileSync(path.join(dir, "package.json"), '{ "private": true }\n');
   const cache = path.join(scratch, "empty-npm-cache");
   const offline = ["--offline", "--cache", cache, "--ignore-scripts", "--no-audit", "--no-fund"];
-  execFileSync("npm", ["install", ...offline, "--loglevel=error", ...tarballs], {
+  const npm = execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim();
+  execFileSync(npm, ["install", ...offline, "--loglevel=error", ...tarballs], {
     cwd: dir,
+    env: bareEnvironment(),
     stdio: ["ignore", "ignore", "inherit"],
   });
   for (const file of fs.readdirSync(fixtures)) {
@@ -315,7 +335,13 @@ function main() {
   const packages = packAll();
   checkTarballs(packages);
   checkBinary();
-  step("Installing the tarballs into an empty folder, without network");
+  step("Installing the tarballs into an empty folder, without network and without a compiler");
+  makeBareBin();
+  check("no compiler is within reach", () => {
+    for (const name of ["cc", "cargo", "rustc"]) {
+      assert.equal(spawnSync(name, [], { env: bareEnvironment() }).error?.code, "ENOENT", name);
+    }
+  });
   const dir = install("consumer", [packages.main.file, packages.platform.file]);
   const withoutOptional = install("without-optional", ["--omit=optional", packages.main.file]);
   const before = fingerprint(dir);

@@ -109,13 +109,16 @@ export declare class SessionManager {
 
   /**
    * The sessions of a working directory, newest first. Promise. Files that cannot be read are left
-   * out; a directory that cannot be listed gives `[]`.
+   * out and told to the logger. A missing directory gives `[]`, one that cannot be read rejects.
    *
    * @param sessionDir Default: the directory of `cwd`.
    */
   static list(cwd: string, sessionDir?: string, storage?: SessionStorage): Promise<SessionInfo[]>;
 
-  /** The sessions of all working directories, newest first. Promise; `[]` when there are none. */
+  /**
+   * The sessions of all working directories, newest first. Promise. Files and directories that cannot
+   * be read are left out and told to the logger; transcripts among a session's artifacts are left out.
+   */
   static listAll(storage?: SessionStorage): Promise<SessionInfo[]>;
 
   // --- Life cycle and persistence ----------------------------------------------------------------

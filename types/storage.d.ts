@@ -80,12 +80,6 @@ export interface FileSessionStorageOptions {
    * rejects with code `INVALID_SESSION_FILE` and leaves the file alone.
    */
   onInvalid?: "fresh" | "error" | undefined;
-  /**
-   * Start new session files with a 256-byte title line in front of the header, for programs that
-   * expect one. Default `false`: the header comes first, which all generations of readers accept.
-   * Existing files keep the layout they have.
-   */
-  titleSlot?: boolean | undefined;
 }
 
 /**

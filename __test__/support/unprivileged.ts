@@ -18,7 +18,9 @@ export function runUnprivileged<T>(module: string, body: string, argument: unkno
     }
     (async (exports, argument) => {${body}})(exports, ${JSON.stringify(argument)})
       .then((value) => console.log(JSON.stringify(value)));`;
-  const child = spawnSync(process.execPath, ["-e", script], { encoding: "utf8" });
+  // Not every runtime hands changed variables on by itself.
+  const env = { ...process.env };
+  const child = spawnSync(process.execPath, ["-e", script], { encoding: "utf8", env });
   if (child.status !== 0) {
     throw new Error(`child failed: ${child.stderr}`);
   }

@@ -13,6 +13,7 @@ use crate::journal::values::read_values;
 use crate::session::snowflake;
 use crate::session::{CURRENT_VERSION, context};
 use crate::storage::blob::BlobStore;
+use crate::storage::disk::open_regular;
 
 /// Session format version of new files.
 #[napi(catch_unwind)]
@@ -78,9 +79,9 @@ pub fn read_text_values<'env>(
 pub fn read_file_values(path: String) -> napi::Result<Promised<Option<Vec<String>>>> {
     run_blocking(
         move || {
-            let file = match std::fs::File::open(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-                outcome => outcome.during("open", &path)?,
+            let file = match open_regular(path.as_ref()) {
+                Err(error) if error.is_not_found() => return Ok(None),
+                outcome => outcome?,
             };
             let groups = read_values(file).during("read", &path)?;
             let lossy = |group: Vec<u8>| {

@@ -236,10 +236,11 @@ pub struct BeginningSummary {
     pub cwd: Option<String>,
 }
 
-/// Whether more than this prefix must be read to tell what the text is.
+/// How many bytes of a text must be read to tell what it is, when its first `wanted` bytes are
+/// `prefix`; `None` (`null`) when these are enough.
 #[napi(catch_unwind)]
-pub fn recent_text_needs_more(prefix: String) -> bool {
-    recent::needs_more(&prefix)
+pub fn longer_recent_prefix(prefix: String, wanted: f64) -> Option<f64> {
+    recent::longer_prefix(&prefix, wanted as u64).map(|longer| longer as f64)
 }
 
 /// What the beginning of a text says about a session; `None` (`null`) when it is none.

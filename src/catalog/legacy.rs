@@ -60,8 +60,8 @@ impl Migration<'_> {
     }
 
     /// Moves the sessions of all projects at or below `home` (absolute, links not resolved) from
-    /// their earlier directories. Gives what could not be moved.
-    pub fn home(&self, sessions_root: &Path, home: &Path) -> Vec<Error> {
+    /// their earlier directories, but for the project at `done`. Gives what could not be moved.
+    pub fn home(&self, sessions_root: &Path, home: &Path, done: Option<&Path>) -> Vec<Error> {
         let home = encode_absolute(home);
         if home.is_empty() {
             // Below the root directory every name would match.
@@ -71,14 +71,19 @@ impl Migration<'_> {
             Ok(children) => children,
             Err(error) => return vec![error],
         };
+        let done = done.map(legacy_folder_name);
         let mut failures = Vec::new();
         for child in children {
-            let Some(target) = home_relative_name(&name(&child), &home) else {
+            let name = name(&child);
+            let target = home_relative_name(&name, &home);
+            let Some(target) = target.filter(|_| done.as_ref() != Some(&name)) else {
                 continue;
             };
             let (from, to) = (child.path(), sessions_root.join(target));
             if !from.is_dir() {
-                failures.extend(rename_unless_taken(self.disk, &from, &to).err());
+                let renamed = rename_unless_taken(self.disk, &from, &to);
+                // What is gone has been moved by another process.
+                failures.extend(renamed.err().filter(|error| !error.is_not_found()));
             } else if self.may_hold_ours(&from, &to) {
                 failures.extend(self.transfer(&from, &to));
             }

@@ -63,7 +63,7 @@ impl World {
             roots: &roots,
             header_cwd: &first_line,
         };
-        migration.home(&self.path("sessions"), &self.path("home/u"))
+        migration.home(&self.path("sessions"), &self.path("home/u"), None)
     }
 
     fn project(&self, cwd: &str) -> Vec<Error> {
@@ -313,7 +313,7 @@ fn home_itself_may_be_the_root_directory() {
     };
     assert!(
         migration
-            .home(&world.path("sessions"), Path::new("/"))
+            .home(&world.path("sessions"), Path::new("/"), None)
             .is_empty()
     );
     assert_eq!(world.names(), ["----/s.jsonl", "--usr-x--/s.jsonl"]);
@@ -382,7 +382,10 @@ fn many_at_once_lose_nothing() {
         let before = world.contents();
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| assert!(world.home(&OsDisk).is_empty()));
+                scope.spawn(|| {
+                    let failures = world.home(&OsDisk);
+                    assert!(failures.is_empty(), "{failures:?}");
+                });
             }
         });
         assert_eq!(world.contents(), before);

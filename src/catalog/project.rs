@@ -73,8 +73,8 @@ fn session_dir_below(
         roots: &roots,
         header_cwd: &header_cwd,
     };
-    let mut failures = migration.home(root, &home);
-    failures.extend(migration.project(root, &cwd, &name));
+    let mut failures = migration.project(root, &cwd, &name);
+    failures.extend(migration.home(root, &home, Some(&cwd)));
     Ok(SessionDir {
         path: root.join(name),
         failures,

@@ -22,8 +22,12 @@ use crate::json::text::to_utf16;
 const PREFIX: u64 = 4096;
 /// Decoding removes this many bytes from the beginning of some files.
 const BYTE_ORDER_MARK: u64 = 3;
-/// How far the end of a longer header is looked for.
-const LONGEST_PREFIX: u64 = 64 * 1024;
+/// How much more is read when the header has not ended yet.
+const GROWTH: u64 = 16;
+/// Up to here damage before the header does not matter, even if entries can be read behind it.
+const LONG_PREFIX: u64 = PREFIX * GROWTH;
+/// How far the end of a header is looked for at most.
+const LONGEST_PREFIX: u64 = LONG_PREFIX * GROWTH * GROWTH;
 
 /// A recent session.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,13 +101,15 @@ fn by_age(dir: &Path) -> Result<Vec<(Stamp, PathBuf)>> {
 fn beginning_of(path: &Path) -> Option<Beginning> {
     let mut file = open_regular(path).ok()?;
     let mut bytes = Vec::new();
-    read_up_to(&mut file, PREFIX, path, &mut bytes).ok()?;
-    let beginning = read_beginning(&bytes);
-    if beginning.header.is_some() || (bytes.len() as u64) < PREFIX {
-        return beginning.into_session();
+    let mut wanted = PREFIX;
+    loop {
+        read_up_to(&mut file, wanted - bytes.len() as u64, path, &mut bytes).ok()?;
+        let beginning = read_beginning(&bytes);
+        match beginning.longer_prefix(wanted) {
+            Some(longer) if bytes.len() as u64 == wanted => wanted = longer,
+            _ => return beginning.into_session(),
+        }
     }
-    read_up_to(&mut file, LONGEST_PREFIX - PREFIX, path, &mut bytes).ok()?;
-    read_beginning(&bytes).into_session()
 }
 
 fn read_up_to(file: &mut File, count: u64, path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
@@ -113,10 +119,13 @@ fn read_up_to(file: &mut File, count: u64, path: &Path, bytes: &mut Vec<u8>) -> 
         .map(|_| ())
 }
 
-/// Whether more of a text than its first 4096 bytes must be read to tell what it is.
-pub fn needs_more(prefix: &str) -> bool {
-    prefix.len() as u64 >= PREFIX - BYTE_ORDER_MARK
-        && read_beginning(prefix.as_bytes()).header.is_none()
+/// How many bytes of a text must be read to tell what it is, when its first `wanted` bytes (4096 to
+/// begin with) are `prefix`; `None` when these are enough.
+pub fn longer_prefix(prefix: &str, wanted: u64) -> Option<u64> {
+    let is_cut = prefix.len() as u64 + BYTE_ORDER_MARK >= wanted;
+    is_cut
+        .then(|| read_beginning(prefix.as_bytes()).longer_prefix(wanted))
+        .flatten()
 }
 
 /// Reads the beginning of a session's text, which may end anywhere. `None` for what is no session.
@@ -222,6 +231,12 @@ impl Beginning {
     /// The working directory that the header names.
     pub fn cwd(&self) -> Option<&str> {
         self.header.as_ref()?.cwd.as_deref()
+    }
+
+    /// How much to read when the header was not in the first `read` bytes, but may follow.
+    fn longer_prefix(&self, read: u64) -> Option<u64> {
+        let is_expected = self.header.is_none() && (read < LONG_PREFIX || !self.has_entries);
+        (is_expected && read < LONGEST_PREFIX).then(|| read.saturating_mul(GROWTH))
     }
 
     /// A session has a header with a string for an id, or entries that can be read without it.

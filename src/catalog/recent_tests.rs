@@ -174,12 +174,15 @@ fn the_newest_session_wins_and_equals_are_ordered_by_name() {
 fn the_end_of_a_long_header_is_looked_for() {
     let dir = Dir::new();
     dir.put("a.jsonl", &header(r#","id":"old""#), 9);
-    for length in [4096, 10_000, 60_000] {
+    for length in [4096, 10_000, 65_500, 70_000, 3_000_000] {
         let text = header(&format!(r#","title":"{}","id":"long""#, "t".repeat(length)));
         dir.put("b.jsonl", &text, 1);
         assert_eq!(dir.newest().unwrap(), "b.jsonl", "{length}");
     }
-    let endless = header(&format!(r#","title":"{}","id":"long""#, "t".repeat(70_000)));
+    let endless = header(&format!(
+        r#","title":"{}","id":"long""#,
+        "t".repeat(LONGEST_PREFIX as usize)
+    ));
     dir.put("b.jsonl", &endless, 1);
     assert_eq!(dir.newest().unwrap(), "a.jsonl");
 }
@@ -196,9 +199,20 @@ fn prompts_beyond_the_first_bytes_are_not_looked_for() {
 #[test]
 fn long_headers_in_text_ask_for_more() {
     let long = header(&format!(r#","title":"{}","id":"x""#, "t".repeat(5000)));
-    assert!(needs_more(&long[..4096]));
-    assert!(!needs_more(&long));
-    assert!(!needs_more("short"));
+    assert_eq!(longer_prefix(&long[..4096], 4096), Some(65_536));
+    assert_eq!(longer_prefix(&long, 65_536), None);
+    assert_eq!(longer_prefix("short", 4096), None);
+    let endless = " ".repeat(LONGEST_PREFIX as usize);
+    assert_eq!(longer_prefix(&endless[..65_536], 65_536), Some(1_048_576));
+    assert_eq!(longer_prefix(&endless, LONGEST_PREFIX), None);
+}
+
+#[test]
+fn entries_behind_a_damaged_header_are_enough() {
+    let lines = format!("{{\"type\":\"sess\n{}\n", user(r#""P""#));
+    let text = lines.repeat(1 + 65_536 / lines.len());
+    assert_eq!(longer_prefix(&text[..4096], 4096), Some(65_536));
+    assert_eq!(longer_prefix(&text[..65_536], 65_536), None);
 }
 
 #[cfg(unix)]

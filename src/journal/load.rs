@@ -4,7 +4,6 @@
 //! header costs nothing but itself.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use crate::json::text::{encode, to_utf16};
 use crate::session::record::Marks;
 use crate::session::snowflake::{self, SnowflakeGenerator};
 use crate::session::{CURRENT_VERSION, EntryKind, Interner, Parent, Record, Role, Slot, Tree};
+use crate::storage::disk::open_regular;
 
 /// What reading a file met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,9 +76,9 @@ pub struct IdSource<'a> {
 
 /// Reads a file. Blocking.
 pub fn load_file(path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::Missing),
-        outcome => Arc::new(outcome.during("open", path)?),
+    let file = match open_regular(path) {
+        Err(error) if error.is_not_found() => return Ok(Outcome::Missing),
+        outcome => Arc::new(outcome?),
     };
     let source = Source::File {
         file: Arc::clone(&file),

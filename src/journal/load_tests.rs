@@ -208,6 +208,20 @@ fn unreadable_paths() {
     assert_eq!(error.code(), "EISDIR");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_an_error_and_no_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.jsonl");
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    let ids = IdSource {
+        snowflakes: &SnowflakeGenerator::default(),
+        now: 0.0,
+    };
+    assert!(load_file(&path, &ids).is_err());
+}
+
 #[test]
 fn ids_come_from_file_names() {
     let id = |name: &str| id_from_name(Path::new(name));

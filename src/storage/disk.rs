@@ -344,3 +344,20 @@ pub fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize>
     }
     Ok(filled)
 }
+
+/// Opens a regular file for reading; links are followed. Anything else, a pipe or a device, is an
+/// error at once instead of a wait for its other end.
+pub fn open_regular(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    platform::never_wait(&mut options);
+    let file = options.open(path).during("open", path)?;
+    let metadata = file.metadata().during("fstat", path)?;
+    if metadata.is_file() {
+        Ok(file)
+    } else if metadata.is_dir() {
+        Err(Error::io("read", path, platform::is_a_directory()))
+    } else {
+        Err(Error::io("open", path, io::ErrorKind::InvalidInput.into()))
+    }
+}

@@ -111,6 +111,15 @@ mod unix {
     pub(in crate::storage) fn too_many_links() -> io::Error {
         io::Error::from(Errno::LOOP)
     }
+
+    pub(in crate::storage) fn is_a_directory() -> io::Error {
+        io::Error::from(Errno::ISDIR)
+    }
+
+    /// Opening a pipe must not wait for its other end.
+    pub(in crate::storage) fn never_wait(options: &mut OpenOptions) {
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
 }
 
 #[cfg(not(unix))]
@@ -180,4 +189,10 @@ mod other {
     pub(in crate::storage) fn too_many_links() -> io::Error {
         io::Error::from(io::ErrorKind::InvalidInput)
     }
+
+    pub(in crate::storage) fn is_a_directory() -> io::Error {
+        io::Error::from(io::ErrorKind::IsADirectory)
+    }
+
+    pub(in crate::storage) fn never_wait(_options: &mut OpenOptions) {}
 }

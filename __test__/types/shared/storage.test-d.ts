@@ -38,10 +38,10 @@ void SessionManager.listAll(new FileSessionStorage());
 SessionManager.inMemory("/p", new MemorySessionStorage());
 
 // Options: all, some, none, explicitly undefined.
-new FileSessionStorage({ migrateOnOpen: true, onInvalid: "error", titleSlot: true });
+new FileSessionStorage({ migrateOnOpen: true, onInvalid: "error" });
 new FileSessionStorage({});
 new FileSessionStorage(undefined);
-new FileSessionStorage({ migrateOnOpen: undefined, onInvalid: undefined, titleSlot: undefined });
+new FileSessionStorage({ migrateOnOpen: undefined, onInvalid: undefined });
 // @ts-expect-error one of two words
 new FileSessionStorage({ onInvalid: "ignore" });
 // @ts-expect-error an option that does not exist
@@ -124,7 +124,7 @@ class Failing extends FileSessionStorage {
     return (await super.exists(path)) && this.existsSync(path);
   }
 }
-SessionManager.create("/p", "/d", new Failing({ titleSlot: false }));
+SessionManager.create("/p", "/d", new Failing({ migrateOnOpen: false }));
 const writer = new FileSessionStorage().openWriter("/f", {
   flags: "a",
   onError: (err) => err.message,
