@@ -243,10 +243,14 @@ describe("values in results", () => {
       ),
     ]);
     const { message } = loose((await SessionManager.open(file)).getEntry("m2"));
-    expect(message.providerPayload).toBeUndefined();
-    expect(message.content[0].thinkingSignature).toBeUndefined();
-    expect(message.content[0].thinking).toBe("t");
-    expect(message.content[1].textSignature).toBe("kept");
+    expect(message).toStrictEqual({
+      ...assistantMessage("a"),
+      providerPayload: undefined,
+      content: [
+        { type: "thinking", thinking: "t", thinkingSignature: undefined },
+        { type: "text", text: "a", textSignature: "kept" },
+      ],
+    });
   });
 
   it("are real dates in listings", async () => {

@@ -66,6 +66,18 @@ describe("getUsageStatistics", () => {
     expect(manager.getUsageStatistics().input).toBe(10);
   });
 
+  it("is counted anew even when nothing came after the snapshot", () => {
+    const manager = SessionManager.inMemory(box.dir);
+    manager.appendMessage(assistantMessage());
+    const statistics = manager.getUsageStatistics();
+    manager.restoreState(manager.captureState());
+    expect(manager.getUsageStatistics()).not.toBe(statistics);
+    expect(manager.getUsageStatistics()).toStrictEqual(statistics);
+    manager.appendMessage(assistantMessage());
+    expect(statistics.input).toBe(10);
+    expect(manager.getUsageStatistics().input).toBe(20);
+  });
+
   it("is counted from a file, fractions included", async () => {
     const file = writeLines(box.path("s.jsonl"), [
       headerLine(),

@@ -11,6 +11,7 @@
 const native = require("./native.js");
 const { kindOf, roleOf } = require("./entry-kinds.js");
 const { log } = require("./logger.js");
+const { stripReplayMetadata } = require("./replay-metadata.js");
 const { serialize } = require("./serialize.js");
 const { usageOfMessage } = require("./usage.js");
 
@@ -133,6 +134,7 @@ class EntryTable {
     const wanted = missing instanceof Uint32Array ? missing : Uint32Array.from(missing);
     for (let from = 0; from < wanted.length; ) {
       const entries = parseJson(this.core.readTexts(wanted, from, PARSE_BYTES));
+      stripReplayMetadata(entries);
       entries.forEach((entry, at) => {
         // A slot may be asked for twice in one list; the first object stays.
         objects[wanted[from + at]] ??= entry;

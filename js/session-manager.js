@@ -16,8 +16,8 @@ const listing = require("./listing.js");
 const { MemorySessionStorage } = require("./memory-session-storage.js");
 const native = require("./native.js");
 const { findRecentSessionOf } = require("./recents.js");
+const { stripReplayMetadata } = require("./replay-metadata.js");
 const snapshots = require("./snapshots.js");
-const { stripReplayMetadata } = require("./session-state.js");
 const { isNativeStorage } = require("./storage-kind.js");
 const { usageOfMessage } = require("./usage.js");
 const {
@@ -233,7 +233,7 @@ class SessionManager {
   }
 
   sanitizeLoadedOpenAIResponsesReplayMetadata() {
-    // Loaded entries whose object does not exist yet are read without the metadata.
+    // Loaded entries whose object does not exist yet never have the metadata.
     return stripReplayMetadata(this.#state.table.objects);
   }
 

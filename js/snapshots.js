@@ -9,6 +9,7 @@
 const lifecycle = require("./session-lifecycle.js");
 const { EntryTable } = require("./entry-table.js");
 const { SessionState } = require("./session-state.js");
+const { usageFrom } = require("./usage.js");
 
 /** What a snapshot refers to. Snapshots that callers made themselves have no entry here. */
 const memory = new WeakMap();
@@ -43,6 +44,8 @@ function restore(scope, snapshot) {
   const known = memory.get(snapshot);
   if (known && known.table.count === known.count && known.state.file === snapshot.sessionFile) {
     known.state.setLeaf(known.leaf);
+    // Whoever holds the old statistics keeps those of the session that was left.
+    known.state.usage = usageFrom(known.table.core.usage());
     return describe(known.state, snapshot);
   }
   const { fileEntries = [] } = snapshot;

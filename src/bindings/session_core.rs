@@ -18,7 +18,7 @@ use super::functions::packed;
 use super::loaded::LoadedSession;
 use super::task::Promised;
 use super::{SNOWFLAKES, text};
-use crate::journal::adapt::adapt;
+use crate::journal::adapt::{adapt, adapt_for_view};
 use crate::journal::resolve::{Missing, Place, resolve};
 use crate::journal::texts::SharedTexts;
 use crate::session::context::pack;
@@ -263,7 +263,8 @@ impl SessionCore {
 
     /// JSON array of the texts of some slots, beginning at position `from` of the list and ending
     /// when `budget` bytes are exceeded; [`next_text`](Self::next_text) tells where to go on.
-    /// Blob references are resolved. Reads from disk.
+    /// Blob references are resolved; stale replay metadata is emptied but still there. Reads from
+    /// disk.
     #[napi(catch_unwind)]
     pub fn read_texts<'env>(
         &self,
@@ -285,7 +286,7 @@ impl SessionCore {
                 return Err(to_js(env, &lost));
             };
             json.push(if json.is_empty() { b'[' } else { b',' });
-            let adapted = adapt(text, slot, &tree);
+            let adapted = adapt_for_view(text, slot, &tree);
             json.extend_from_slice(&resolve(&adapted, &self.blobs, &mut missing));
             at += 1;
             if json.len() > budget as usize {

@@ -2,7 +2,7 @@
 //!
 //! Files of older versions are not rewritten when they are opened, and replay metadata of a closed
 //! provider connection must not be used again. Both are taken care of where the text of an entry
-//! is read, for the eyes of the caller and for the next rewrite alike.
+//! is read, for the next rewrite ([`adapt`]) and for the eyes of the caller ([`adapt_for_view`]).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,21 +13,41 @@ use crate::json::{Cursor, Edits, Kind, RawStr};
 use crate::session::record::Marks;
 use crate::session::{Parent, Record, Slot, Tree};
 
+/// What stands for replay metadata in the text that entry objects are made of. Callers find the
+/// keys with the value `undefined`, which JSON cannot say, so the objects' side takes it out.
+const STALE_PAYLOAD: &[u8] = br#"{"type":"openaiResponsesHistory"}"#;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    Disk,
+    View,
+}
+
 /// The text of an entry as the current version would have written it.
 pub fn adapt<'a>(text: &'a [u8], slot: Slot, tree: &Tree) -> Cow<'a, [u8]> {
+    adapt_to(Use::Disk, text, slot, tree)
+}
+
+/// The text that the object of an entry is made of: replay metadata is emptied but still marked.
+pub fn adapt_for_view<'a>(text: &'a [u8], slot: Slot, tree: &Tree) -> Cow<'a, [u8]> {
+    adapt_to(Use::View, text, slot, tree)
+}
+
+fn adapt_to<'a>(reader: Use, text: &'a [u8], slot: Slot, tree: &Tree) -> Cow<'a, [u8]> {
     let Some(record) = tree.record(slot).filter(|record| !record.marks.is_empty()) else {
         return Cow::Borrowed(text);
     };
     let mut edits = Edits::default();
     // The text was validated when it was indexed; should it have become unreadable, reading the
     // entry will tell.
-    match adapt_entry(text, slot, record, tree, &mut edits) {
+    match adapt_entry(reader, text, slot, record, tree, &mut edits) {
         Ok(()) => edits.apply(text),
         Err(_) => Cow::Borrowed(text),
     }
 }
 
 fn adapt_entry(
+    reader: Use,
     text: &[u8],
     slot: Slot,
     record: &Record,
@@ -43,7 +63,10 @@ fn adapt_entry(
             rename_hook_role(text, message, edits)?;
         }
         if record.marks.has(Marks::STALE_REPLAY) {
-            strip_replay(text, message, edits)?;
+            match reader {
+                Use::Disk => strip_replay(text, message, edits)?,
+                Use::View => empty_replay(text, message, edits)?,
+            }
         }
     }
     if record.marks.has(Marks::ASSIGNED_ID) {
@@ -155,6 +178,14 @@ fn strip_replay(text: &[u8], message: &Member<'_>, edits: &mut Edits) -> Step<()
     })
 }
 
+/// Empties the provider payload of a message.
+fn empty_replay(text: &[u8], message: &Member<'_>, edits: &mut Edits) -> Step<()> {
+    if let Some(payload) = Members::of(text, message.value.start)?.get("providerPayload") {
+        edits.replace(payload.value.clone(), STALE_PAYLOAD.to_vec());
+    }
+    Ok(())
+}
+
 fn is_text(text: &[u8], member: &Member<'_>, expected: &str) -> bool {
     member.kind == Kind::String
         && Cursor::at(text, member.value.start)
@@ -264,6 +295,16 @@ mod tests {
         assert_eq!(
             adapted(r#"{"message":{"role":"hookMessage","x":1}}"#, &tree),
             r#"{"message":{"role":"custom","x":1}}"#
+        );
+    }
+
+    #[test]
+    fn replay_metadata_is_marked_for_the_view() {
+        let tree = tree_with(Marks::STALE_REPLAY, None);
+        let text = br#"{"message":{"providerPayload":{"type":"openaiResponsesHistory","items":[1]},"x":1}}"#;
+        assert_eq!(
+            adapt_for_view(text, 0, &tree).as_ref(),
+            br#"{"message":{"providerPayload":{"type":"openaiResponsesHistory"},"x":1}}"#
         );
     }
 

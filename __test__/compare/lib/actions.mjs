@@ -73,9 +73,10 @@ export function applyEdit(target, header, kind) {
 }
 
 /** Registers the manager that a factory made. */
-async function factory(world, thunk, idsFrom) {
+async function factory(world, thunk, idsFrom, finish) {
   return world.call(thunk, async (manager) => {
     const ids = idsFrom === undefined ? [] : world.idsIn(idsFrom);
+    await finish?.(manager);
     const slot = await world.add(manager, ids);
     const source = manager.getHeader()?.titleSource;
     world.api.noteTitleSource(manager, source);
@@ -151,12 +152,12 @@ export const COMMANDS = {
       const { SessionManager } = world.api;
       const source = world.file(file);
       world.reads(source);
-      const outcome = await factory(
+      return factory(
         world,
         () => SessionManager.forkFrom(source, world.cwd(cwd), ...world.withStorage(world.dir(dir))),
         source,
+        (manager) => world.api.afterFork(manager, world.headerIn(source)?.titleSource),
       );
-      return outcome;
     },
   },
 
@@ -206,7 +207,9 @@ export const COMMANDS = {
   appendAndLook: {
     async run(world, { text }, slot) {
       const file = slot.manager.getSessionFile();
-      const written = file !== undefined && fs.existsSync(file);
+      const { flushed, needsFullRewriteOnNextPersist } = slot.manager.captureState();
+      const settled = flushed && !needsFullRewriteOnNextPersist;
+      const written = settled && file !== undefined && fs.existsSync(file);
       const outcome = await world.call(
         () => slot.manager.appendMessage({ role: "user", content: text }),
         async (id) => {
@@ -214,7 +217,7 @@ export const COMMANDS = {
           await Bun.sleep(0);
         },
       );
-      // Without flush(), a line of a file that is already there arrives within the same turn.
+      // Without flush(), a line of a file that was written arrives within the same turn.
       const arrived = written && fs.readFileSync(file, "utf8").includes(slot.ids.at(-1));
       return { outcome, arrived };
     },
@@ -275,7 +278,18 @@ export const COMMANDS = {
     },
   },
 
-  fork: { run: (world, _, slot) => world.call(() => slot.manager.fork()) },
+  fork: {
+    run(world, _, { manager }) {
+      return world.call(
+        () => manager.fork(),
+        async (result) => {
+          if (result !== undefined) {
+            await world.api.afterFork(manager, world.api.titleSource(manager));
+          }
+        },
+      );
+    },
+  },
 
   moveTo: {
     async run(world, { cwd }, slot) {
@@ -383,7 +397,11 @@ export const COMMANDS = {
   },
 
   putBlob: {
-    run: (world, { n }, slot) => world.call(() => slot.manager.putBlob(build({ $: "buffer", n }))),
+    async run(world, { n }, slot) {
+      // Whether the reference is an accessor or a plain property is nobody's business.
+      const put = async () => ({ ...(await slot.manager.putBlob(build({ $: "buffer", n }))) });
+      return world.call(put);
+    },
   },
 
   artifact: {
@@ -416,7 +434,7 @@ async function load(world, slot, file) {
     },
   );
   if (outcome.rejects !== undefined) {
-    world.api.afterFailedLoad(slot.manager, before);
+    world.api.afterFailedLoad(slot.manager, before, world.lens);
   }
   return outcome;
 }

@@ -32,13 +32,22 @@ function restoreLeaf(manager, leaf) {
 }
 
 /** Keeps the title in the new header and writes the file as any other write does. */
-async function finishBranchedSession(manager) {
+async function finishBranchedSession(manager, source) {
   const header = manager.getHeader();
   const name = manager.getSessionName();
   if (name !== undefined) {
     header.title = name;
+    header.titleSource = source;
   }
   await manager.rewriteEntries();
+}
+
+/** Keeps the title's source in the header of a copied session. */
+async function finishFork(manager, source) {
+  if (source !== undefined) {
+    manager.getHeader().titleSource = source;
+    await manager.rewriteEntries();
+  }
 }
 
 /** The package from npm. `sources` holds the title source that the contract asks for. */
@@ -55,13 +64,20 @@ async function loadOriginal() {
     titleSource: (manager) => sources.get(manager),
     noteTitleSource: (manager, source) => sources.set(manager, source),
     context: (context) => ({ ...context }),
-    afterBranchedSession: finishBranchedSession,
+    afterBranchedSession: (manager) => finishBranchedSession(manager, sources.get(manager)),
+    afterFork: finishFork,
     afterRestore: restoreLeaf,
-    beforeLoad: (manager) => ({ state: manager.captureState(), leaf: manager.getLeafId() }),
-    afterFailedLoad: (manager, { state, leaf }) => {
+    beforeLoad: (manager) => ({
+      state: manager.captureState(),
+      leaf: manager.getLeafId(),
+      usage: manager.getUsageStatistics(),
+    }),
+    afterFailedLoad: (manager, { state, leaf, usage }, lens) => {
       try {
         manager.restoreState(state);
         restoreLeaf(manager, leaf);
+        // The restored state counts anew; for the comparison it is the object that was there before.
+        lens.alias(usage, manager.getUsageStatistics());
       } catch {
         // The original cannot index what it held before, for example a message without usage.
       }
@@ -72,7 +88,9 @@ async function loadOriginal() {
         return false;
       }
       sources.set(manager, source);
-      await manager.setSessionName(clean);
+      const done = manager.setSessionName(clean);
+      manager.getHeader().titleSource = source;
+      await done;
       return true;
     },
   };
@@ -90,6 +108,7 @@ function loadOurs() {
     titleSource: (manager) => manager.titleSource,
     noteTitleSource: () => {},
     afterBranchedSession: () => {},
+    afterFork: () => {},
     afterRestore: () => {},
     beforeLoad: () => {},
     afterFailedLoad: () => {},

@@ -20,6 +20,7 @@ export async function trace(api, root, plan) {
     facts.push(world.facts);
   }
   steps.push({ op: "end", finish: world.finish() });
+  facts.push({ ...world.facts, reads: [] });
   await world.dispose();
   window.to = Date.now();
   return { window, steps, facts };

@@ -29,12 +29,25 @@ export const RULES = [
     // Once a session's file exists, every entry goes there at once, with or without an answer of the model.
     name: "entries of a session without assistant message are written once its file exists",
     judge({ facts }, { path, left, right }) {
+      const unanswered = facts?.after.some((each) => each?.onDisk && !each.hasAssistant);
+      if (path.join() === "result,arrived") {
+        return unanswered && right === true ? "same" : undefined;
+      }
       if (path[0] !== "disk" || !isLines(left) || !isLines(right)) {
         return undefined;
       }
       const slot = facts?.after.find((each) => each?.file === path[1] && !each.hasAssistant);
       const complete = slot !== undefined && right.length === slot.entries.length + 2;
       return complete && startsWith(right, left.slice(0, -1)) ? "same" : undefined;
+    },
+  },
+  {
+    // The same seen from the snapshot: nothing is held back, so everything is flushed.
+    name: "a session whose file exists has nothing to flush",
+    judge({ facts }, { path, left, right }) {
+      const flushed = path.at(-1)?.endsWith(":flushed") && left === false && right === true;
+      const slot = facts?.after.some((each) => each?.onDisk && !each.hasAssistant);
+      return flushed && slot ? "same" : undefined;
     },
   },
   {

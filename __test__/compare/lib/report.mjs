@@ -35,13 +35,13 @@ function printDifferences(text) {
     return;
   }
   console.log(`At step ${outcome.step} (${outcome.command.op}):`);
-  for (const { path, left, right } of outcome.differences.slice(0, 20).map(firstLine)) {
+  for (const { path, left, right } of outcome.differences.slice(0, 8).map(firstLine)) {
     console.log(
       `  ${path.join(" / ")}\n    original: ${cut(left, 900)}\n    ours:     ${cut(right, 900)}`,
     );
   }
-  if (outcome.differences.length > 20) {
-    console.log(`  … and ${outcome.differences.length - 20} more differences`);
+  if (outcome.differences.length > 8) {
+    console.log(`  … and ${outcome.differences.length - 8} more differences`);
   }
 }
 

@@ -132,6 +132,15 @@ export class World {
     return this.slots.length === 0 ? undefined : this.slots[command.m % this.slots.length];
   }
 
+  /** The first line of a session file as an object, or undefined. */
+  headerIn(file) {
+    try {
+      return JSON.parse(this.disk.text(file).split("\n")[0]);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** Ids in a session file, read without any of the two implementations. */
   idsIn(file) {
     const text = this.disk.text(file);
