@@ -38,6 +38,7 @@ function sessionFileOf(scope, { id, timestamp }) {
 /** Connects a state with its file. */
 function attach(scope, state, file, options) {
   state.file = file;
+  state.isLoaded = options?.onDisk ?? false;
   if (scope.persist) {
     const backend = backendFor(scope.storage, file, scope.blobsDir);
     state.persistence = new Persistence(state.table, backend, () => state.header, options);
@@ -113,6 +114,7 @@ async function initialise(scope, file, backup) {
   const state = newState(scope, undefined);
   attach(scope, state, file, { backup });
   await state.persistence?.rewrite();
+  state.isLoaded = true;
   return state;
 }
 
@@ -244,6 +246,8 @@ function branchState(scope, old, slot) {
   };
   if (old.name !== undefined) {
     header.title = old.name;
+  }
+  if (old.titleSource !== undefined) {
     header.titleSource = old.titleSource;
   }
   const table = branchTable(old, slot);
@@ -251,6 +255,7 @@ function branchState(scope, old, slot) {
   const state = new SessionState(header, table);
   if (!scope.persist) {
     state.file = old.file;
+    state.isLoaded = old.isLoaded;
     return state;
   }
   attach(scope, state, sessionFileOf(scope, header));

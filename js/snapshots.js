@@ -24,7 +24,7 @@ function capture(state) {
     sessionName: state.name,
     titleSource: state.titleSource,
     sessionFile: state.file,
-    flushed: state.persistence?.flushed ?? false,
+    flushed: state.persistence?.flushed ?? state.isLoaded,
     needsFullRewriteOnNextPersist: state.persistence?.needsFullRewrite ?? false,
     get fileEntries() {
       fileEntries ??= [header, ...table.all(count)];
