@@ -42,6 +42,20 @@ async function finishBranchedSession(manager, source) {
   await manager.rewriteEntries();
 }
 
+/**
+ * Writes every later entry at once, as the contract asks for when the file exists. The package from npm
+ * holds entries back until there is an answer of the model, and does so only when it believes that
+ * something is missing from the file.
+ */
+async function writeFromNowOn(manager, lens) {
+  const leaf = manager.getLeafId();
+  const usage = manager.getUsageStatistics();
+  manager.restoreState({ ...manager.captureState(), flushed: false });
+  restoreLeaf(manager, leaf);
+  lens.alias(usage, manager.getUsageStatistics());
+  await manager.ensureOnDisk();
+}
+
 /** Keeps the title's source in the header of a copied session. */
 async function finishFork(manager, source) {
   if (source !== undefined) {
@@ -66,6 +80,7 @@ async function loadOriginal() {
     context: (context) => ({ ...context }),
     afterBranchedSession: (manager) => finishBranchedSession(manager, sources.get(manager)),
     afterFork: finishFork,
+    writeFromNowOn,
     afterRestore: restoreLeaf,
     beforeLoad: (manager) => ({
       state: manager.captureState(),
@@ -109,6 +124,7 @@ function loadOurs() {
     noteTitleSource: () => {},
     afterBranchedSession: () => {},
     afterFork: () => {},
+    writeFromNowOn: undefined,
     afterRestore: () => {},
     beforeLoad: () => {},
     afterFailedLoad: () => {},
