@@ -36,10 +36,12 @@ function sessionFileOf(scope, { id, timestamp }) {
 }
 
 /** Connects a state with its file. */
-function attach(scope, state, file, options) {
+function attach(scope, state, file, options = {}) {
   state.file = file;
-  state.isLoaded = options?.onDisk ?? false;
-  if (scope.persist) {
+  if (!scope.persist) {
+    const { onDisk = false, needsFullRewrite = false } = options;
+    state.unwritten = { flushed: onDisk, needsFullRewrite };
+  } else {
     const backend = backendFor(scope.storage, file, scope.blobsDir);
     state.persistence = new Persistence(state.table, backend, () => state.header, options);
   }
@@ -114,7 +116,7 @@ async function initialise(scope, file, backup) {
   const state = newState(scope, undefined);
   attach(scope, state, file, { backup });
   await state.persistence?.rewrite();
-  state.isLoaded = true;
+  state.unwritten = { flushed: true, needsFullRewrite: false };
   return state;
 }
 
@@ -255,7 +257,7 @@ function branchState(scope, old, slot) {
   const state = new SessionState(header, table);
   if (!scope.persist) {
     state.file = old.file;
-    state.isLoaded = old.isLoaded;
+    state.unwritten = old.unwritten;
     return state;
   }
   attach(scope, state, sessionFileOf(scope, header));

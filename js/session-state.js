@@ -32,8 +32,8 @@ class SessionState {
   leafId = null;
   /** The live statistics object. */
   usage = noUsage();
-  /** It was opened at a path; told by snapshots of sessions that are never written. */
-  isLoaded = false;
+  /** What a snapshot tells of the persistence when there is none. */
+  unwritten = { flushed: false, needsFullRewrite: false };
   /** Writes to `file`; undefined when nothing is to be written. */
   persistence;
   report = NOTHING_LOADED;

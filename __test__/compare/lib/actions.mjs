@@ -280,9 +280,10 @@ export const COMMANDS = {
 
   createBranchedSession: {
     run(world, { target }, slot) {
+      const before = slot.manager.getEntries();
       return world.call(
         () => slot.manager.createBranchedSession(world.pickId(slot, target)),
-        () => world.api.afterBranchedSession(slot.manager),
+        () => world.api.afterBranchedSession(slot.manager, before, world.lens),
       );
     },
   },
@@ -431,7 +432,10 @@ export const COMMANDS = {
         },
       );
       const found = await world.call(() => manager.getArtifactPath(id ?? "0"));
-      const next = await world.call(() => manager.allocateArtifactPath(tool));
+      const next = await world.call(
+        () => manager.allocateArtifactPath(tool),
+        ({ path: file }) => file && fs.writeFileSync(file, "made by the caller"),
+      );
       return { saved, found, next };
     },
   },

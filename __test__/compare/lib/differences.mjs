@@ -31,18 +31,9 @@ export function loadsDiffering(context) {
 
 /** Names of the harmful kinds of damage among the fixtures. */
 function harmfulFixtures(plan) {
-  return plan.fixtures
-    .map((fixture) => fixture.damage)
-    .filter((damage) => HARMFUL.includes(damage));
-}
-
-/** True when the original left entries behind whose parent is a label that it did not take over. */
-function isCutAtLabel({ before, after }) {
-  const labels = before.entries.filter(({ type }) => type === "label").map(({ id }) => id);
-  return after.some(({ entries }) => {
-    const ids = entries.map(({ id }) => id);
-    return entries.some((e) => labels.includes(e.parentId) && !ids.includes(e.parentId));
-  });
+  const isHarmful = (damage) =>
+    HARMFUL.includes(damage) || (damage === "bom" && plan.storage === "memory");
+  return plan.fixtures.map((fixture) => fixture.damage).filter(isHarmful);
 }
 
 export const RULES = [
@@ -146,11 +137,6 @@ export const RULES = [
       const timeless = plan.fixtures.some(({ entries }) => entries.some((e) => e.time === "bad"));
       return timeless && path.includes("8:tree") ? "alike" : undefined;
     },
-  },
-  {
-    name: "a branch goes on before the labels that are left out of it",
-    judge: ({ command, facts }) =>
-      command.op === "createBranchedSession" && isCutAtLabel(facts) ? "stop" : undefined,
   },
   {
     name: "one breadcrumb is left, for the file that the manager works on",

@@ -215,7 +215,6 @@ const KEYS = [
   "b",
   "text",
   "content",
-  "lineCount",
   "data",
   "type",
   "role",

@@ -28,8 +28,8 @@ function prototypeName(value) {
   return prototype === Object.prototype ? undefined : (prototype.constructor?.name ?? "?");
 }
 
-/** Keys with the value undefined in place of what loading drops; they are gone once it left the disk. */
-const DROPPED = ["providerPayload", "thinkingSignature"];
+/** Keys that loading leaves with the value undefined; they are gone after a rewrite. */
+const DROPPED = ["providerPayload", "thinkingSignature", "firstKeptEntryId"];
 
 /**
  * Keys that are not compared: the package from npm does not know who gave a title (the harness asks for
