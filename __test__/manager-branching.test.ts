@@ -6,7 +6,14 @@ import { loose, unchecked } from "./support/loose.js";
 import { createWritten, ENTRY_ID, fileOf, SESSION_FILE_NAME } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { entryIds, fingerprint, readEntries, readSession } from "./support/session-files.js";
+import {
+  entryIds,
+  fingerprint,
+  readEntries,
+  readSession,
+  smallSession,
+  writeLines,
+} from "./support/session-files.js";
 
 const box = useSandbox();
 
@@ -176,6 +183,14 @@ describe("createBranchedSession on disk", () => {
     const reopened = await SessionManager.open(String(file));
     expect(reopened.getSessionName()).toBe("Kept");
     expect(reopened.titleSource).toBe("user");
+  });
+
+  it("keeps the source of a title that is not there", async () => {
+    const file = writeLines(box.path("s.jsonl"), smallSession({ titleSource: "user" }));
+    const manager = await SessionManager.open(file);
+    manager.createBranchedSession(manager.getLeafId() ?? "");
+    expect(manager.getSessionName()).toBeUndefined();
+    expect(manager.titleSource).toBe("user");
   });
 
   it("re-creates the labels of the path as a chain at its end", async () => {

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, expect, it } from "vitest";
-import { SessionManager } from "../index.js";
+import { FileSessionStorage, SessionManager } from "../index.js";
 import { loose } from "./support/loose.js";
 import {
   createIn,
@@ -336,6 +336,17 @@ describe("captureState and restoreState", () => {
     const file = writeLines(box.path("old.jsonl"), smallSession({ version: 2 }));
     const migrated = loose((await SessionManager.open(file)).captureState());
     expect(migrated).toMatchObject({ flushed: true, needsFullRewriteOnNextPersist: true });
+  });
+
+  it("reports a session that is only read as written", async () => {
+    const file = writeLines(box.path("read.jsonl"), smallSession());
+    const manager = SessionManager.inMemory(box.dir, new FileSessionStorage());
+    expect(loose(manager.captureState()).flushed).toBe(false);
+    await manager.setSessionFile(file);
+    manager.appendMessage(userMessage());
+    expect(loose(manager.captureState()).flushed).toBe(true);
+    await manager.newSession();
+    expect(loose(manager.captureState()).flushed).toBe(false);
   });
 
   it("restore brings back the session after a switch", async () => {

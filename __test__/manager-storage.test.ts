@@ -232,6 +232,16 @@ describe("a storage of the caller's own", () => {
     expect(calls.at(-1)).toBe("fsync");
   });
 
+  it("gets an entry in the turn in which it is appended", async () => {
+    const { lines, storage } = recordingStorage();
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    manager.appendMessage(assistantMessage());
+    await manager.flush();
+    const id = manager.appendMessage(userMessage());
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(JSON.parse(lines.at(-1) ?? "{}").id).toBe(id);
+  });
+
   it("may be a subclass of the file storage", async () => {
     const written: string[] = [];
     class Watching extends FileSessionStorage {

@@ -15,6 +15,9 @@ const { isNativeStorage } = require("./storage-kind.js");
 
 const ignore = () => {};
 
+/** Longest text (UTF-16 units) that is looked at on the JavaScript thread before it is written. */
+const DIRECT_LENGTH = 1 << 16;
+
 /** Writes natively. */
 class NativeBackend {
   #journal;
@@ -163,7 +166,11 @@ class StorageBackend {
     return result;
   }
 
-  #persistable(text) {
+  /** Short texts that stay as they are need no other thread, so they are written in the same turn. */
+  async #persistable(text) {
+    if (text.length <= DIRECT_LENGTH && !native.mayChange(text)) {
+      return text;
+    }
     return native.persistableText(text, this.#blobsDir);
   }
 

@@ -36,9 +36,12 @@ function sessionFileOf(scope, { id, timestamp }) {
 }
 
 /** Connects a state with its file. */
-function attach(scope, state, file, options) {
+function attach(scope, state, file, options = {}) {
   state.file = file;
-  if (scope.persist) {
+  if (!scope.persist) {
+    const { onDisk = false, needsFullRewrite = false } = options;
+    state.unwritten = { flushed: onDisk, needsFullRewrite };
+  } else {
     const backend = backendFor(scope.storage, file, scope.blobsDir);
     state.persistence = new Persistence(state.table, backend, () => state.header, options);
   }
@@ -113,6 +116,7 @@ async function initialise(scope, file, backup) {
   const state = newState(scope, undefined);
   attach(scope, state, file, { backup });
   await state.persistence?.rewrite();
+  state.unwritten = { flushed: true, needsFullRewrite: false };
   return state;
 }
 
@@ -244,6 +248,8 @@ function branchState(scope, old, slot) {
   };
   if (old.name !== undefined) {
     header.title = old.name;
+  }
+  if (old.titleSource !== undefined) {
     header.titleSource = old.titleSource;
   }
   const table = branchTable(old, slot);
@@ -251,6 +257,7 @@ function branchState(scope, old, slot) {
   const state = new SessionState(header, table);
   if (!scope.persist) {
     state.file = old.file;
+    state.unwritten = old.unwritten;
     return state;
   }
   attach(scope, state, sessionFileOf(scope, header));

@@ -32,6 +32,8 @@ class SessionState {
   leafId = null;
   /** The live statistics object. */
   usage = noUsage();
+  /** What a snapshot tells of the persistence when there is none. */
+  unwritten = { flushed: false, needsFullRewrite: false };
   /** Writes to `file`; undefined when nothing is to be written. */
   persistence;
   report = NOTHING_LOADED;

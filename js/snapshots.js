@@ -18,14 +18,15 @@ const memory = new WeakMap();
 function capture(state) {
   const { table, header } = state;
   const count = table.count;
+  const { flushed, needsFullRewrite } = state.persistence ?? state.unwritten;
   let fileEntries;
   const snapshot = {
     sessionId: state.sessionId,
     sessionName: state.name,
     titleSource: state.titleSource,
     sessionFile: state.file,
-    flushed: state.persistence?.flushed ?? false,
-    needsFullRewriteOnNextPersist: state.persistence?.needsFullRewrite ?? false,
+    flushed,
+    needsFullRewriteOnNextPersist: needsFullRewrite,
     get fileEntries() {
       fileEntries ??= [header, ...table.all(count)];
       return fileEntries;

@@ -8,7 +8,7 @@ use super::error::OrThrow;
 use super::task::{Promised, run_blocking};
 use super::{SNOWFLAKES, text};
 use crate::error::IoContext;
-use crate::journal::persist::transform;
+use crate::journal::persist::{self, transform};
 use crate::journal::values::read_values;
 use crate::session::snowflake;
 use crate::session::{CURRENT_VERSION, context};
@@ -105,6 +105,12 @@ pub fn persistable_text(json: String, blobs_dir: String) -> napi::Result<Promise
         },
         |_, text| Ok(text),
     )
+}
+
+/// Whether the transforms before persisting could change a JSON text. A search, no parsing.
+#[napi(catch_unwind)]
+pub fn may_change(json: String) -> bool {
+    persist::may_change(json.as_bytes())
 }
 
 /// Like [`persistable_text`], before the call returns.

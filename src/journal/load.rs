@@ -372,15 +372,15 @@ impl Loader<'_> {
         Outcome::Session(Box::new(loaded))
     }
 
-    /// Version 1 compactions refer to a position in the file. The id is known when the position
-    /// lies before the compaction; entries behind it had no id yet when the reference was made.
+    /// Version 1 compactions refer to a position in the file. The id is known up to the compaction
+    /// itself; entries behind it had no id yet when the reference was made.
     fn resolve_kept_indices(&mut self) {
         for &(slot, index) in &self.kept_indices {
             let whole = index >= 0.0 && index.fract() == 0.0;
             let kept = whole
                 .then(|| self.ordinals.get(index as usize).copied().flatten())
                 .flatten()
-                .filter(|&kept| kept < slot)
+                .filter(|&kept| kept <= slot)
                 .and_then(|kept| self.loaded.tree.record(kept))
                 .map(|record| record.id);
             self.loaded.tree.set_migrated_first_kept(slot, kept);

@@ -124,19 +124,22 @@ fn version_one_files_get_links() {
         compaction(2),
         compaction(0),
         compaction(9),
+        compaction(6),
     ]
     .join("\n");
     let loaded = loaded(&text);
     assert!(loaded.migrated);
-    assert_eq!(loaded.tree.len(), 5);
+    assert_eq!(loaded.tree.len(), 6);
     assert_eq!(
         loaded.tree.path(loaded.tree.leaf().unwrap()),
-        [0, 1, 2, 3, 4]
+        [0, 1, 2, 3, 4, 5]
     );
     let second = loaded.tree.record(1).unwrap().id;
     assert_eq!(loaded.tree.migrated_first_kept(2), Some(Some(second)));
     assert_eq!(loaded.tree.migrated_first_kept(3), Some(None));
     assert_eq!(loaded.tree.migrated_first_kept(4), Some(None));
+    let itself = loaded.tree.record(5).unwrap().id;
+    assert_eq!(loaded.tree.migrated_first_kept(5), Some(Some(itself)));
     assert!(loaded.tree.record(1).unwrap().marks.has(Marks::HOOK_ROLE));
     assert!(loaded.report.torn_tail);
 }

@@ -72,15 +72,17 @@ export function applyEdit(target, header, kind) {
   }
 }
 
-/** Registers the manager that a factory made. */
-async function factory(world, thunk, idsFrom, finish) {
+/** Registers the manager that a factory made; `fromFile` when it works on a file that was there. */
+async function factory(world, thunk, { idsFrom, fromFile, finish }) {
   return world.call(thunk, async (manager) => {
+    const file = manager.getSessionFile();
     const ids = idsFrom === undefined ? [] : world.idsIn(idsFrom);
     await finish?.(manager);
     const slot = await world.add(manager, ids);
+    slot.ensured = fromFile ?? world.disk.text(file) !== undefined;
     const source = manager.getHeader()?.titleSource;
     world.api.noteTitleSource(manager, source);
-    return { made: slot.manager.constructor.name, file: manager.getSessionFile() };
+    return { made: slot.manager.constructor.name, file };
   });
 }
 
@@ -88,7 +90,10 @@ async function openFile(world, file, dir) {
   await world.claim(file);
   world.reads(file);
   const { SessionManager } = world.api;
-  return factory(world, () => SessionManager.open(file, ...world.withStorage(dir)), file);
+  return factory(world, () => SessionManager.open(file, ...world.withStorage(dir)), {
+    idsFrom: file,
+    fromFile: true,
+  });
 }
 
 export const COMMANDS = {
@@ -139,9 +144,14 @@ export const COMMANDS = {
       }
       world.disk.settleTimes();
       world.reads(sessionDir(world, dir, cwd));
+      if (world.plan.terminal) {
+        world.reads(path.join(world.root, "agent", "terminal-sessions"));
+      }
       const { SessionManager } = world.api;
-      return factory(world, () =>
-        SessionManager.continueRecent(world.cwd(cwd), ...world.withStorage(world.dir(dir))),
+      return factory(
+        world,
+        () => SessionManager.continueRecent(world.cwd(cwd), ...world.withStorage(world.dir(dir))),
+        {},
       );
     },
   },
@@ -150,13 +160,18 @@ export const COMMANDS = {
     free: true,
     async run(world, { file, cwd, dir }) {
       const { SessionManager } = world.api;
-      const source = world.file(file);
+      const source = world.source(file);
+      if (source === undefined) {
+        return COMMANDS.create.run(world, { cwd, dir });
+      }
       world.reads(source);
       return factory(
         world,
         () => SessionManager.forkFrom(source, world.cwd(cwd), ...world.withStorage(world.dir(dir))),
-        source,
-        (manager) => world.api.afterFork(manager, world.headerIn(source)?.titleSource),
+        {
+          idsFrom: source,
+          finish: (manager) => world.api.afterFork(manager, world.headerIn(source)?.titleSource),
+        },
       );
     },
   },
@@ -265,9 +280,10 @@ export const COMMANDS = {
 
   createBranchedSession: {
     run(world, { target }, slot) {
+      const before = slot.manager.getEntries();
       return world.call(
         () => slot.manager.createBranchedSession(world.pickId(slot, target)),
-        () => world.api.afterBranchedSession(slot.manager),
+        () => world.api.afterBranchedSession(slot.manager, before, world.lens),
       );
     },
   },
@@ -309,6 +325,7 @@ export const COMMANDS = {
         () => slot.manager.newSession(...(parent === UNDEFINED ? [] : [options])),
         () => {
           slot.ids = [];
+          slot.ensured = false;
           world.api.noteTitleSource(slot.manager, undefined);
         },
       );
@@ -415,7 +432,10 @@ export const COMMANDS = {
         },
       );
       const found = await world.call(() => manager.getArtifactPath(id ?? "0"));
-      const next = await world.call(() => manager.allocateArtifactPath(tool));
+      const next = await world.call(
+        () => manager.allocateArtifactPath(tool),
+        ({ path: file }) => file && fs.writeFileSync(file, "made by the caller"),
+      );
       return { saved, found, next };
     },
   },
@@ -430,6 +450,7 @@ async function load(world, slot, file) {
     () => slot.manager.setSessionFile(file),
     () => {
       slot.ids = world.idsIn(path.resolve(file));
+      slot.ensured = true;
       world.api.noteTitleSource(slot.manager, slot.manager.getHeader()?.titleSource);
     },
   );

@@ -31,8 +31,31 @@ function restoreLeaf(manager, leaf) {
   }
 }
 
-/** Keeps the title in the new header and writes the file as any other write does. */
-async function finishBranchedSession(manager, source) {
+/** The entries with those copied that have lost their parent, or undefined when there are none. */
+function attached(entries, before) {
+  const parents = new Map(before.map(({ id, parentId }) => [id, parentId]));
+  const ids = new Set(entries.map(({ id }) => id));
+  const isLost = ({ parentId }) => parents.has(parentId) && !ids.has(parentId);
+  const ancestor = (id) => (parents.has(id) && !ids.has(id) ? ancestor(parents.get(id)) : id);
+  const attach = (entry) =>
+    isLost(entry) ? { ...entry, parentId: ancestor(entry.parentId) } : entry;
+  return entries.some(isLost) ? entries.map(attach) : undefined;
+}
+
+/**
+ * What a branch should look like: entries below labels that were left out hang, as copies, from what was
+ * before the labels; the title is kept; the file is written like any other.
+ */
+async function finishBranchedSession(manager, source, before, lens) {
+  const fileEntries = attached(manager.getEntries(), before);
+  if (fileEntries !== undefined) {
+    const usage = manager.getUsageStatistics();
+    manager.restoreState({
+      ...manager.captureState(),
+      fileEntries: [manager.getHeader(), ...fileEntries],
+    });
+    lens.alias(usage, manager.getUsageStatistics());
+  }
   const header = manager.getHeader();
   const name = manager.getSessionName();
   if (name !== undefined) {
@@ -40,6 +63,20 @@ async function finishBranchedSession(manager, source) {
     header.titleSource = source;
   }
   await manager.rewriteEntries();
+}
+
+/**
+ * Writes every later entry at once, as the contract asks for when the file exists. The package from npm
+ * holds entries back until there is an answer of the model, and does so only when it believes that
+ * something is missing from the file.
+ */
+async function writeFromNowOn(manager, lens) {
+  const leaf = manager.getLeafId();
+  const usage = manager.getUsageStatistics();
+  manager.restoreState({ ...manager.captureState(), flushed: false });
+  restoreLeaf(manager, leaf);
+  lens.alias(usage, manager.getUsageStatistics());
+  await manager.ensureOnDisk();
 }
 
 /** Keeps the title's source in the header of a copied session. */
@@ -64,8 +101,10 @@ async function loadOriginal() {
     titleSource: (manager) => sources.get(manager),
     noteTitleSource: (manager, source) => sources.set(manager, source),
     context: (context) => ({ ...context }),
-    afterBranchedSession: (manager) => finishBranchedSession(manager, sources.get(manager)),
+    afterBranchedSession: (manager, before, lens) =>
+      finishBranchedSession(manager, sources.get(manager), before, lens),
     afterFork: finishFork,
+    writeFromNowOn,
     afterRestore: restoreLeaf,
     beforeLoad: (manager) => ({
       state: manager.captureState(),
@@ -109,6 +148,7 @@ function loadOurs() {
     noteTitleSource: () => {},
     afterBranchedSession: () => {},
     afterFork: () => {},
+    writeFromNowOn: undefined,
     afterRestore: () => {},
     beforeLoad: () => {},
     afterFailedLoad: () => {},

@@ -1,7 +1,7 @@
 /** Runs a sequence on both implementations and compares the traces. */
 
 import fs from "node:fs";
-import { explain } from "./differences.mjs";
+import { explain, loadsDiffering } from "./differences.mjs";
 import { diff, Normaliser } from "./normal.mjs";
 import { World } from "./world.mjs";
 
@@ -13,7 +13,7 @@ export async function trace(api, root, plan) {
   const world = new World(api, root, plan);
   const steps = [];
   const facts = [];
-  await world.prepare();
+  const disk = await world.prepare();
   let number = 1;
   for (const command of [plan.first, ...plan.commands]) {
     steps.push(await world.step(number++, command));
@@ -23,7 +23,7 @@ export async function trace(api, root, plan) {
   facts.push({ ...world.facts, reads: [] });
   await world.dispose();
   window.to = Date.now();
-  return { window, steps, facts };
+  return { window, disk, steps, facts };
 }
 
 /** What both runs have on disk, and which files differ for a listed reason. */
@@ -50,16 +50,16 @@ class Files {
     return out;
   }
 
-  /** The lines of a file before this step's changes were taken in, as the first run has them. */
-  lines(file) {
-    return this.#sides[0].get(file) ?? null;
+  /** What each of the runs has in a file. */
+  both(file) {
+    return this.#sides.map((side) => side.get(file) ?? null);
   }
 }
 
 /** One step of both runs: every difference is explained by a rule, or is reported. */
 function judgeStep(context, differences, used) {
   const unexplained = [];
-  let stopped;
+  let stopped = loadsDiffering(context);
   for (const difference of differences) {
     const explained = explain(context, difference);
     if (explained === undefined) {
@@ -67,7 +67,7 @@ function judgeStep(context, differences, used) {
       continue;
     }
     used.set(explained.rule, (used.get(explained.rule) ?? 0) + 1);
-    if (difference.path[0] === "disk") {
+    if (difference.path[0] === "disk" && explained.verdict !== "alike") {
       context.files.differing.add(difference.path[1]);
     }
     if (explained.verdict === "stop") {
@@ -85,13 +85,13 @@ export function compareTraces(plan, left, right, used) {
   const names = [new Normaliser(left.window), new Normaliser(right.window)];
   const commands = [plan.first, ...plan.commands, { op: "end" }];
   const files = new Files();
+  files.update(...[left, right].map((run, i) => names[i].value({ disk: run.disk }).disk));
   for (let i = 0; i < commands.length; i++) {
     const { disk: diskA, ...a } = names[0].value(left.steps[i]);
     const { disk: diskB, ...b } = names[1].value(right.steps[i]);
     const facts = names[0].peek(left.facts[i]);
-    const before = Object.fromEntries(
-      (facts?.reads ?? []).map((file) => [file, files.lines(file)]),
-    );
+    const concerned = [...(facts?.reads ?? []), facts?.before?.file, facts?.after[0]?.file];
+    const before = Object.fromEntries(concerned.map((file) => [file, files.both(file)]));
     const differences = [...diff(a, b), ...files.update(diskA, diskB)];
     const context = { plan, command: commands[i], index: i, a, b, facts, before, files };
     const { unexplained, stopped } = judgeStep(context, differences, used);

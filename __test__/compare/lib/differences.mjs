@@ -1,14 +1,16 @@
 /**
  * The written list of differences (differences.md) as code. A rule looks at one difference and says
- * "same" (explained, the comparison goes on) or "stop" (explained, but what follows cannot be compared),
- * or nothing. Rules are as narrow as the reason they stand for: they check what this package did instead.
+ * "alike" (explained, and whoever reads the file reads the same), "same" (explained, the comparison goes on
+ * until somebody reads the file), "stop" (explained, but what follows cannot be compared), or nothing. Rules are as narrow as the reason they stand for: they check what this package did instead.
  */
 
-import { HARMFUL } from "./fixtures.mjs";
+import { GARBAGE_LINE, HARMFUL } from "./fixtures.mjs";
 
 const isFile = ({ path }) => path[0] === "disk";
 const isLines = Array.isArray;
 const startsWith = (lines, prefix) => prefix.every((line, i) => line === lines[i]);
+
+const READS_DIFFERING = "reads a file that differs for a listed reason";
 
 /** True when a file that differs for a listed reason is among what the command reads. */
 function readsDiffering({ facts, files }) {
@@ -17,39 +19,24 @@ function readsDiffering({ facts, files }) {
   );
 }
 
+/** Commands that take over what is in the file they read. */
+const LOADS = ["open", "reopen", "reload", "setSessionFile", "continueRecent", "forkFrom"];
+
+/** After loading a file that differs, two managers have different sessions. */
+export function loadsDiffering(context) {
+  return LOADS.includes(context.command.op) && readsDiffering(context)
+    ? READS_DIFFERING
+    : undefined;
+}
+
 /** Names of the harmful kinds of damage among the fixtures. */
 function harmfulFixtures(plan) {
-  return plan.fixtures
-    .map((fixture) => fixture.damage)
-    .filter((damage) => HARMFUL.includes(damage));
+  const isHarmful = (damage) =>
+    HARMFUL.includes(damage) || (damage === "bom" && plan.storage === "memory");
+  return plan.fixtures.map((fixture) => fixture.damage).filter(isHarmful);
 }
 
 export const RULES = [
-  {
-    // Once a session's file exists, every entry goes there at once, with or without an answer of the model.
-    name: "entries of a session without assistant message are written once its file exists",
-    judge({ facts }, { path, left, right }) {
-      const unanswered = facts?.after.some((each) => each?.onDisk && !each.hasAssistant);
-      if (path.join() === "result,arrived") {
-        return unanswered && right === true ? "same" : undefined;
-      }
-      if (path[0] !== "disk" || !isLines(left) || !isLines(right)) {
-        return undefined;
-      }
-      const slot = facts?.after.find((each) => each?.file === path[1] && !each.hasAssistant);
-      const complete = slot !== undefined && right.length === slot.entries.length + 2;
-      return complete && startsWith(right, left.slice(0, -1)) ? "same" : undefined;
-    },
-  },
-  {
-    // The same seen from the snapshot: nothing is held back, so everything is flushed.
-    name: "a session whose file exists has nothing to flush",
-    judge({ facts }, { path, left, right }) {
-      const flushed = path.at(-1)?.endsWith(":flushed") && left === false && right === true;
-      const slot = facts?.after.some((each) => each?.onDisk && !each.hasAssistant);
-      return flushed && slot ? "same" : undefined;
-    },
-  },
   {
     name: "a file without final line feed gets one before the next entry",
     judge(_, difference) {
@@ -74,7 +61,7 @@ export const RULES = [
         return undefined;
       }
       const base = difference.path[1].replace(/\.invalid-<snowflake>$/, "");
-      const old = facts?.reads.map((file) => before[file]).find((lines) => lines !== null);
+      const old = facts?.reads.map((file) => before[file][0]).find((lines) => lines !== null);
       return difference.left === null &&
         JSON.stringify(old) === JSON.stringify(difference.right) &&
         base
@@ -113,7 +100,56 @@ export const RULES = [
     },
   },
   {
-    name: "reads a file that differs for a listed reason",
+    name: "lines that cannot be read stay in the file",
+    judge(_, difference) {
+      const { left, right } = difference;
+      if (!isFile(difference) || !isLines(left) || !isLines(right)) {
+        return undefined;
+      }
+      const readable = right.filter((line) => line !== GARBAGE_LINE);
+      return JSON.stringify(readable) === JSON.stringify(left) ? "alike" : undefined;
+    },
+  },
+  {
+    name: "a new title or directory changes the header line only",
+    judge({ command, facts, before }, difference) {
+      const { path, left, right } = difference;
+      if (!["setSessionName", "moveTo"].includes(command.op) || !isLines(left) || !isLines(right)) {
+        return undefined;
+      }
+      const old = before[facts.before?.file]?.[1];
+      const kept = old && JSON.stringify(old.slice(1)) === JSON.stringify(right.slice(1));
+      const headers = left[0] === right[0] && left.length === right.length;
+      return isFile(difference) && path[1] && kept && headers ? "same" : undefined;
+    },
+  },
+  {
+    name: "sessions whose header has an empty id are listed by the id in their name",
+    judge({ plan, command }, { path }) {
+      const nameless = plan.fixtures.some(({ header }) => header.idForm === "empty");
+      const lists = ["list", "listAll", "resume"].includes(command.op);
+      return nameless && lists && path[0] === "result" ? "stop" : undefined;
+    },
+  },
+  {
+    name: "entries without a readable time keep their place among sorted children",
+    judge({ plan }, { path }) {
+      const timeless = plan.fixtures.some(({ entries }) => entries.some((e) => e.time === "bad"));
+      return timeless && path.includes("8:tree") ? "alike" : undefined;
+    },
+  },
+  {
+    name: "one breadcrumb is left, for the file that the manager works on",
+    judge({ facts }, difference) {
+      const { path, right } = difference;
+      if (!isFile(difference) || !path[1].includes("/terminal-sessions/") || !isLines(right)) {
+        return undefined;
+      }
+      return facts?.after.some((each) => each?.file === right[1]) ? "same" : undefined;
+    },
+  },
+  {
+    name: READS_DIFFERING,
     judge: (context) => (readsDiffering(context) ? "stop" : undefined),
   },
   {

@@ -76,7 +76,8 @@ export class Disk {
   settleTimes() {
     let order = 0;
     for (const [file, known] of this.#known) {
-      const time = EPOCH + known.step * DAY + (order++ % 1000);
+      order += file.endsWith(".jsonl") ? 1 : 0;
+      const time = EPOCH + known.step * DAY + (order % 1000);
       fs.utimesSync(file, time, time);
       const stat = fs.statSync(file);
       known.stamp = `${stat.ino}:${stat.size}:${stat.mtimeMs}`;

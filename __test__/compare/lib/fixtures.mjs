@@ -5,7 +5,7 @@
 
 import fc from "fast-check";
 import { assistant, blocks, message, user } from "./messages.mjs";
-import { build, object, text, UNDEFINED } from "./recipes.mjs";
+import { build, object, TRANSIENT, text, UNDEFINED } from "./recipes.mjs";
 
 /** Working directories that sequences use; none of them exists except `home` and `tmp` themselves. */
 export const CWDS = [
@@ -53,6 +53,9 @@ export const HARMFUL = [
   "empty",
   "blank",
 ];
+
+/** A line that is no JSON. */
+export const GARBAGE_LINE = "{'no': json,}";
 
 const KINDS = {
   message: fc.oneof(message, assistant, user).map((m) => ({ message: m })),
@@ -120,7 +123,7 @@ const entry = fc.oneof(
 );
 
 const header = fc.record({
-  idForm: fc.constantFrom("hex", "word", "empty"),
+  idForm: fc.constantFrom("hex", "hex", "hex", "word", "word", "word", "empty"),
   title: fc.constantFrom(
     UNDEFINED,
     UNDEFINED,
@@ -240,13 +243,32 @@ function entryObject(spec, n, index) {
   return out;
 }
 
+/**
+ * A value as a session file holds it: without transient keys, over-long strings and images that belong
+ * into the blob store. Such lines are copied as they are when a file is rewritten.
+ */
+function stored(value, key, parentKey) {
+  if (typeof value === "string") {
+    const shortened = value.slice(0, parentKey === "content" && key === "data" ? 1020 : 500_000);
+    return key === "image_url" ? shortened.replace("data:", "data-") : shortened;
+  }
+  if (value === null || typeof value !== "object") {
+    return value;
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) => stored(item, key, key));
+  }
+  const kept = Object.entries(value).filter(([name]) => !TRANSIENT.includes(name));
+  return Object.fromEntries(kept.map(([name, item]) => [name, stored(item, name, key)]));
+}
+
 /** How each kind of damage changes the list of lines; the result is the text of the file. */
 const DAMAGE = {
   none: (lines) => `${lines.join("\n")}\n`,
   unterminated: (lines) => lines.join("\n"),
   crlf: (lines) => `${lines.join("\r\n")}\r\n`,
   "blank-lines": (lines) => `${lines.join("\n\n  \n")}\n\n`,
-  "garbage-line": (lines, at) => `${insert(lines, at, "{'no': json,}").join("\n")}\n`,
+  "garbage-line": (lines, at) => `${insert(lines, at, GARBAGE_LINE).join("\n")}\n`,
   spaced: (lines) => `${lines.map((l) => `  ${l}  `).join("\n")}\n`,
   bom: (lines) => `\ufeff${lines.join("\n")}\n`,
   "torn-tail": (lines) => {
@@ -286,7 +308,7 @@ function insert(lines, at, line) {
 export function fixtureText(spec, n, cwds) {
   const lines = [JSON.stringify(headerObject(spec, n, cwds))];
   for (let i = 0; i < spec.entries.length; i++) {
-    lines.push(JSON.stringify(entryObject(spec, n, i)));
+    lines.push(JSON.stringify(stored(JSON.parse(JSON.stringify(entryObject(spec, n, i))))));
   }
   return DAMAGE[spec.damage](lines, spec.at);
 }

@@ -10,8 +10,14 @@ function recent(item) {
   return { keys: Object.keys(item), file, mtime, fullName, name, timeAgo };
 }
 
-/** What to look for when resuming: an id, a file name, its last part, or nothing that exists. */
-function resumeArgument(world, { file, cut, form }) {
+/** Fixtures begin like this; the names of all other files come from the clock. */
+const FIXTURE = /^(2025-|Session-|missing)/;
+
+/**
+ * What to look for when resuming: an id, a file name, its last part, or nothing that exists. Of generated
+ * ids only the counter is cut off: which of them begin alike otherwise depends on the time.
+ */
+function resumeArgument(world, { file, cut: wanted, form }) {
   const base = path.basename(world.file(file), ".jsonl");
   const candidate = [
     base,
@@ -19,6 +25,7 @@ function resumeArgument(world, { file, cut, form }) {
     base.toUpperCase(),
     "nothing-like-it",
   ][form];
+  const cut = FIXTURE.test(base) ? wanted : wanted % 6;
   return candidate.slice(0, cut === 0 ? candidate.length : Math.max(1, candidate.length - cut));
 }
 

@@ -67,6 +67,25 @@ function buildObject(entries) {
   return object;
 }
 
+/** Keys that are never written. */
+export const TRANSIENT = ["partialJson", "jsonlEvents"];
+
+/** A recipe without transient keys: those that a `toJSON` method makes up are not looked for. */
+function withoutTransient(recipe) {
+  if (Array.isArray(recipe)) {
+    return recipe.map(withoutTransient);
+  }
+  if (recipe === null || typeof recipe !== "object") {
+    return recipe;
+  }
+  const pairs = recipe.e?.filter(([key]) => !TRANSIENT.includes(key));
+  return {
+    ...recipe,
+    ...(pairs === undefined ? {} : { e: pairs.map(([key, v]) => [key, withoutTransient(v)]) }),
+    ...("v" in recipe ? { v: withoutTransient(recipe.v) } : {}),
+  };
+}
+
 const NUMBERS = { "-0": -0, NaN: Number.NaN, Infinity: Infinity, "-Infinity": -Infinity };
 
 /** Makes a fresh value from a recipe. */
@@ -106,7 +125,7 @@ export function build(recipe) {
     case "date":
       return new Date(recipe.ms === null ? Number.NaN : recipe.ms);
     case "toJSON": {
-      const value = build(recipe.v);
+      const value = build(withoutTransient(recipe.v));
       return { kept: 1, toJSON: () => value };
     }
     case "point":
@@ -196,7 +215,6 @@ const KEYS = [
   "b",
   "text",
   "content",
-  "lineCount",
   "data",
   "type",
   "role",

@@ -28,9 +28,16 @@ function prototypeName(value) {
   return prototype === Object.prototype ? undefined : (prototype.constructor?.name ?? "?");
 }
 
-/** The package from npm does not know who gave a title; the harness asks for that separately. */
-function isTitleSource(value, key) {
-  return key === "titleSource" && value.type === "session";
+/** Keys that loading leaves with the value undefined; they are gone after a rewrite. */
+const DROPPED = ["providerPayload", "thinkingSignature", "firstKeptEntryId"];
+
+/**
+ * Keys that are not compared: the package from npm does not know who gave a title (the harness asks for
+ * that separately), and dropped metadata may be undefined or absent.
+ */
+function isHidden(value, key) {
+  const isTitleSource = key === "titleSource" && value.type === "session";
+  return isTitleSource || (DROPPED.includes(key) && value[key] === undefined);
 }
 
 /**
@@ -39,6 +46,7 @@ function isTitleSource(value, key) {
  */
 export class Lens {
   #serial = new WeakMap();
+  #same = new WeakMap();
   #next = 1;
   #seen = new Set();
 
@@ -48,6 +56,10 @@ export class Lens {
   }
 
   number(object) {
+    const first = this.#same.get(object);
+    if (first !== undefined) {
+      return this.number(first);
+    }
     let number = this.#serial.get(object);
     if (number === undefined) {
       number = this.#next++;
@@ -58,7 +70,9 @@ export class Lens {
 
   /** Lets `other` count as the same object as `object`. */
   alias(object, other) {
-    this.#serial.set(other, this.number(object));
+    if (other !== object) {
+      this.#same.set(other, object);
+    }
   }
 
   view(value) {
@@ -102,7 +116,7 @@ export class Lens {
       }
       return { $array: items, $: number };
     }
-    const keys = Object.keys(value).filter((key) => !isTitleSource(value, key));
+    const keys = Object.keys(value).filter((key) => !isHidden(value, key));
     const out = { $keys: keys.join("\u241f"), $: number };
     const prototype = prototypeName(value);
     if (prototype !== undefined) {
