@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import {
@@ -83,6 +91,17 @@ describe("opening a path that holds no session", () => {
       expect(records).toContain("warn");
     });
   }
+
+  it("keeps the bytes of a file that the path leads to through a symbolic link", async () => {
+    const target = writeSession(join(sandbox(), "notes.txt"), "shopping list\n");
+    const path = join(sandbox(), "dir", "s.jsonl");
+    mkdirSync(dirname(path));
+    symlinkSync("../notes.txt", path);
+    const manager = await SessionManager.open(path);
+    expect(recordsOf(target)).toMatchObject([{ type: "session", id: manager.getSessionId() }]);
+    const [copy] = keptCopies(path, "invalid");
+    expect(readFileSync(String(copy), "utf8")).toBe("shopping list\n");
+  });
 
   it("keeps each of several invalid files", async () => {
     const path = join(sandbox(), "s.jsonl");

@@ -70,7 +70,8 @@ pub fn rewrite(
     };
     output.write_all(&content, &transform(&content.header, blobs)?)?;
     if let Some(backup) = &content.backup {
-        keep_old(path, backup)?;
+        // What is replaced is the file that a link leads to.
+        keep_old(&disk.resolve_link(path)?, backup)?;
     }
     let committed = output.file.commit()?;
     // A session whose entries all came as text reads nothing back; it needs no descriptor.
