@@ -109,6 +109,23 @@ describe("a persisting manager on a memory storage", () => {
     expect(fs.readdirSync(box.dir)).toEqual([]);
   });
 
+  it("copies lines that nobody asked for when it rewrites a file", async () => {
+    const storage = new MemorySessionStorage();
+    const file = box.path("virtual", "copied.jsonl");
+    const lines = [
+      '{"type":"custom","customType":"c","data":{"partialJson":"{","n":1.50},"id":"a","parentId":null,"timestamp":"2026-01-02T03:04:05.678Z"}',
+      `{"type":"custom","customType":"c","data":"${"x".repeat(500_001)}","id":"b","parentId":"a","timestamp":"2026-01-02T03:04:05.678Z"}`,
+    ];
+    const header = { type: "session", version: 3, id: "s", timestamp: "t", cwd: box.dir };
+    storage.writeTextSync(file, `${[JSON.stringify(header), ...lines].join("\n")}\n`);
+    const manager = await SessionManager.open(file, box.path("virtual"), storage);
+    await manager.setSessionName("Copied");
+    const written = (await storage.readText(file)).trimEnd().split("\n");
+    expect(JSON.parse(written[0] ?? "")).toMatchObject({ title: "Copied" });
+    expect(written.slice(1)).toEqual(lines);
+    await manager.close();
+  });
+
   it("can be opened, renamed, forked, branched and listed again", async () => {
     const storage = new MemorySessionStorage();
     const dir = "/virtual/sessions";

@@ -111,9 +111,13 @@ class StorageBackend {
   rewrite(table, options) {
     const header = options.header;
     const texts = Array.from({ length: table.count }, (_, slot) => table.textOf(slot));
+    // What nobody asked for is on disk in its final form already.
+    const edited = texts.map((_, slot) => table.isEdited(slot));
     return this.#queue(async () => {
       await this.#closeWriter();
-      const lines = await Promise.all(texts.map((text) => this.#persistable(text)));
+      const lines = await Promise.all(
+        texts.map((text, slot) => (edited[slot] ? this.#persistable(text) : text)),
+      );
       await this.#replace(await this.#headerLine(header), lines, options.tempSuffix);
       this.#backlog.length = 0;
       return false;
@@ -124,7 +128,8 @@ class StorageBackend {
     const persistable = (text) => native.persistableTextNow(text, this.#blobsDir);
     const lines = [native.paddedHeader(persistable(options.header))];
     for (let slot = 0; slot < table.count; slot++) {
-      lines.push(persistable(table.textOf(slot)));
+      const text = table.textOf(slot);
+      lines.push(table.isEdited(slot) ? persistable(text) : text);
     }
     this.#storage.writeTextSync(this.filePath, `${lines.join("\n")}\n`);
   }

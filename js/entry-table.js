@@ -119,6 +119,11 @@ class EntryTable {
     return { edited, texts };
   }
 
+  /** True when the entry's object exists, so that its text may differ from what is on disk. */
+  isEdited(slot) {
+    return this.objects[slot] !== undefined;
+  }
+
   /** The JSON text that belongs on disk for a slot. */
   textOf(slot) {
     const entry = this.objects[slot];

@@ -77,6 +77,7 @@ function scratch() {
 function batch(bun, base, settings) {
   const env = {
     PATH: process.env.PATH,
+    ...(process.env.COMPARE_SHOWN ? { COMPARE_SHOWN: process.env.COMPARE_SHOWN } : {}),
     HOME: path.join(base, "home"),
     TMPDIR: path.join(base, "tmp"),
     PI_CODING_AGENT_DIR: path.join(base, "agent"),

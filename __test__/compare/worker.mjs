@@ -30,6 +30,9 @@ process.on("unhandledRejection", () => {
   escaped[current]++;
 });
 
+/** Milliseconds for making a failing sequence short. */
+const SHRINK_MS = 30_000;
+
 const used = new Map();
 const stopped = new Map();
 let executed = 0;
@@ -47,11 +50,18 @@ async function compare(plan) {
   return compareTraces(plan, left, right, used);
 }
 
+/** When shrinking ends; the shortest failing sequence until then is reported. */
+let shrinkUntil = Number.POSITIVE_INFINITY;
+
 const property = fc.asyncProperty(sequence, async (plan) => {
+  if (Date.now() > shrinkUntil) {
+    return;
+  }
   const outcome = await compare(plan);
   if (outcome?.stopped !== undefined) {
     stopped.set(outcome.stopped, (stopped.get(outcome.stopped) ?? 0) + 1);
   } else if (outcome !== undefined) {
+    shrinkUntil = Math.min(shrinkUntil, Date.now() + SHRINK_MS);
     throw new Error(JSON.stringify(outcome));
   }
 });

@@ -26,22 +26,43 @@ export async function trace(api, root, plan) {
   return { window, disk, steps, facts };
 }
 
+/** The lines that were appended to a file, or undefined when it changed otherwise. */
+function appended(old, lines) {
+  const isText = Array.isArray(old) && Array.isArray(lines) && old.at(-1) === "";
+  const isKept = isText && old.slice(0, -1).every((line, i) => line === lines[i]);
+  return isKept ? lines.slice(old.length - 1) : undefined;
+}
+
+/** True when both runs did nothing to their file but append the same lines. */
+function sameAppended([oldA, oldB], [a, b]) {
+  const lines = appended(oldA, a);
+  return lines !== undefined && JSON.stringify(lines) === JSON.stringify(appended(oldB, b));
+}
+
 /** What both runs have on disk, and which files differ for a listed reason. */
 class Files {
   #sides = [new Map(), new Map()];
   differing = new Set();
 
-  /** Takes in the changes of one step; returns the files that differ after it. */
+  /**
+   * Takes in the changes of one step; returns the files that differ after it. A file that differs for a
+   * listed reason may go on to do so while both runs append the same lines to it.
+   */
   update(left, right) {
     const changes = [left ?? {}, right ?? {}];
+    const files = new Set(changes.flatMap(Object.keys));
+    const old = new Map([...files].map((file) => [file, this.both(file)]));
     changes.forEach((side, i) => {
       for (const [file, lines] of Object.entries(side)) {
         this.#sides[i].set(file, lines);
       }
     });
     const out = [];
-    for (const file of new Set(changes.flatMap(Object.keys))) {
-      const [a, b] = this.#sides.map((side) => side.get(file) ?? null);
+    for (const file of files) {
+      const [a, b] = this.both(file);
+      if (this.differing.has(file) && sameAppended(old.get(file), [a, b])) {
+        continue;
+      }
       this.differing.delete(file);
       if (JSON.stringify(a) !== JSON.stringify(b)) {
         out.push({ path: ["disk", file], left: a, right: b });

@@ -4,6 +4,7 @@
  * until somebody reads the file), "stop" (explained, but what follows cannot be compared), or nothing. Rules are as narrow as the reason they stand for: they check what this package did instead.
  */
 
+import { ODD_KINDS } from "./actions.mjs";
 import { GARBAGE_LINE, HARMFUL } from "./fixtures.mjs";
 
 const isFile = ({ path }) => path[0] === "disk";
@@ -34,6 +35,27 @@ function harmfulFixtures(plan) {
   const isHarmful = (damage) =>
     HARMFUL.includes(damage) || (damage === "bom" && plan.storage === "memory");
   return plan.fixtures.map((fixture) => fixture.damage).filter(isHarmful);
+}
+
+const valueAt = (value, path) => path.reduce((inner, key) => inner?.[key], value);
+
+/** A shown tree as text in which the order of children plays no part, nor do the nodes' own numbers. */
+function unordered(value) {
+  if (Array.isArray(value)) {
+    return `[${value.map(unordered).sort().join()}]`;
+  }
+  if (value === null || typeof value !== "object") {
+    return JSON.stringify(value);
+  }
+  const shown = Object.entries(value).filter(([key]) => key !== "$");
+  return `{${shown.map(([key, inner]) => `${key}=${unordered(inner)}`).join()}}`;
+}
+
+/** True when an odd message of this kind has been appended up to now. */
+function hadOdd({ plan, index }, kind) {
+  return [plan.first, ...plan.commands]
+    .slice(0, index + 1)
+    .some(({ op, kind: number }) => op === "odd" && number === ODD_KINDS[kind]);
 }
 
 export const RULES = [
@@ -133,9 +155,31 @@ export const RULES = [
   },
   {
     name: "entries without a readable time keep their place among sorted children",
-    judge({ plan }, { path }) {
+    judge({ plan, a, b }, { path }) {
       const timeless = plan.fixtures.some(({ entries }) => entries.some((e) => e.time === "bad"));
-      return timeless && path.includes("8:tree") ? "alike" : undefined;
+      const at = path.indexOf("8:tree");
+      if (!timeless || at < 0) {
+        return undefined;
+      }
+      const [left, right] = [a, b].map((step) => unordered(valueAt(step, path.slice(0, at + 1))));
+      return left === right ? "alike" : undefined;
+    },
+  },
+  {
+    name: "parsing text passes over a byte-order mark",
+    judge({ plan, command }, { path }) {
+      const fixture = plan.fixtures[command.file % plan.fixtures.length];
+      const isParse = command.op === "parse" && path[0] === "result";
+      return isParse && fixture?.damage === "bom" ? "stop" : undefined;
+    },
+  },
+  {
+    name: "an entry whose message is no object does not become the leaf",
+    judge({ command, facts, b }, { path, right }) {
+      const isLeaf = path[0] === "state" && /^(6:)?leaf$/.test(path.at(-1));
+      const appended = command.op === "odd" && command.kind === ODD_KINDS.nothing;
+      const kept = /^<entry\d+>$/.test(b.result.returns) && right === facts.before.leaf;
+      return isLeaf && appended && kept ? "stop" : undefined;
     },
   },
   {
@@ -146,6 +190,38 @@ export const RULES = [
         return undefined;
       }
       return facts?.after.some((each) => each?.file === right[1]) ? "same" : undefined;
+    },
+  },
+  {
+    name: "messages without whole usage are appended",
+    judge({ command, a, b }) {
+      const isEntry = /^<entry\d+>$/.test(b.result?.returns);
+      return command.op === "odd" && a.result.throws === "TypeError" && isEntry
+        ? "stop"
+        : undefined;
+    },
+  },
+  {
+    name: "questions about messages that are no objects are answered",
+    judge(context, { path, left, right }) {
+      const answered = path.at(-1) === "throws" && left === "TypeError" && right === undefined;
+      return answered && hadOdd(context, "nothing") ? "stop" : undefined;
+    },
+  },
+  {
+    name: "usage numbers that are missing count as 0",
+    judge(context, { path, left, right }) {
+      const isUsage = path.some((key) => /^\d+:usage$/.test(key));
+      const counted = left?.$number === "NaN" && Number.isFinite(right);
+      return isUsage && counted && hadOdd(context, "noCounts") ? "alike" : undefined;
+    },
+  },
+  {
+    name: "a message that contains itself is refused with the engine's own error",
+    judge(context, { path, left, right }) {
+      const isError = ["throws", "rejects"].includes(path.at(-1));
+      const errors = left === "RangeError" && right === "TypeError";
+      return isError && errors && hadOdd(context, "cycle") ? "alike" : undefined;
     },
   },
   {

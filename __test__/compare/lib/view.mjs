@@ -3,7 +3,7 @@
  * their order, prototypes, undefined values and - through serial numbers - which objects are the same.
  */
 
-const SHOWN_WHOLE = 300;
+const SHOWN_WHOLE = Number(process.env.COMPARE_SHOWN ?? 300);
 
 /** Long strings are shown by length, hash and both ends. */
 export function showString(value) {

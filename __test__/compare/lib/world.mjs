@@ -143,7 +143,7 @@ export class World {
   /** The first line of a session file as an object, or undefined. */
   headerIn(file) {
     try {
-      return JSON.parse(this.disk.text(file).split("\n")[0]);
+      return JSON.parse(this.disk.text(file).replace(/^\ufeff/, "").split("\n")[0]);
     } catch {
       return undefined;
     }
@@ -353,8 +353,19 @@ export class World {
     return this.plan.observe === "all" ? { cheap, all: this.queries(slot) } : { cheap };
   }
 
+  /** What questions give; the original cannot answer some about values that are no messages. */
+  #ask(questions) {
+    let answers;
+    try {
+      answers = questions();
+    } catch (error) {
+      return this.lens.error(error, "throws");
+    }
+    return this.lens.view(answers);
+  }
+
   cheap({ manager }) {
-    return this.lens.view({
+    return this.#ask(() => ({
       cwd: manager.getCwd(),
       dir: manager.getSessionDir(),
       id: manager.getSessionId(),
@@ -368,7 +379,7 @@ export class World {
       rules: manager.getInjectedTtsrRules(),
       usage: manager.getUsageStatistics(),
       header: manager.getHeader(),
-    });
+    }));
   }
 
   /** Every query of the tree, with the identities of all that is returned. */
@@ -376,7 +387,7 @@ export class World {
     const some = [...new Set([ids[0], ids.at(-1), ids[ids.length >> 1], "bogus"])].filter(
       (id) => id !== undefined,
     );
-    return this.lens.view({
+    return this.#ask(() => ({
       entries: manager.getEntries(),
       leafEntry: manager.getLeafEntry(),
       branch: manager.getBranch(),
@@ -388,7 +399,7 @@ export class World {
       tree: manager.getTree(),
       context: this.api.context(manager.buildSessionContext()),
       captured: this.captured(manager.captureState()),
-    });
+    }));
   }
 
   /** The snapshot's documented keys; further keys are allowed. */
