@@ -5,7 +5,7 @@ import { MemorySessionStorage, SessionManager } from "../index.js";
 import { createIn, createWritten, fileOf } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { entryIds, fingerprint, readSession } from "./support/session-files.js";
+import { entryIds, fingerprint, readSession, smallSession, writeLines } from "./support/session-files.js";
 
 const box = useSandbox();
 
@@ -56,6 +56,21 @@ describe("moveTo", () => {
     await manager.moveTo(`${from}/sub/..`);
     expect(fingerprint(fileOf(manager))).toEqual(before);
     expect(manager.getCwd()).toBe(from);
+  });
+
+  it("leaves a file in place that is in the target's directory already", async () => {
+    const here = box.makeDir("here");
+    const file = path.join(SessionManager.getDefaultSessionDir(here), "strayed.jsonl");
+    writeLines(file, smallSession({ cwd: box.makeDir("elsewhere") }));
+    const manager = await SessionManager.open(file);
+    const id = String(await manager.saveArtifact("output", "bash"));
+    await manager.moveTo(here);
+    expect(fileOf(manager)).toBe(file);
+    expect(manager.getCwd()).toBe(here);
+    expect(readSession(file)[0]?.cwd).toBe(here);
+    expect(entryIds(file)).toHaveLength(2);
+    expect(fs.readFileSync(String(await manager.getArtifactPath(id)), "utf8")).toBe("output");
+    await manager.close();
   });
 
   it("makes a relative target absolute", async () => {

@@ -284,12 +284,24 @@ async function renameIfThere(from, to) {
   }
 }
 
+/** True for two spellings of one directory: a session can be told to move to where it is. */
+function isSameDirectory(one, other) {
+  try {
+    return one === other || fs.realpathSync(one) === fs.realpathSync(other);
+  } catch {
+    return false;
+  }
+}
+
 /** Moves a session's artifacts and then its file into a directory; all or nothing. */
 async function moveFiles(scope, file, target) {
   const moved = path.join(target, path.basename(file));
   const artifacts = native.artifactsDirOf(file);
   const movedArtifacts = path.join(target, path.basename(artifacts));
   const existed = scope.storage.existsSync(file);
+  if (isSameDirectory(path.dirname(file), target) && existed === fs.existsSync(file)) {
+    return { existed, moved };
+  }
   if (existed && fs.existsSync(moved)) {
     throw codedError(`File already exists: ${moved}`, "EEXIST", moved);
   }

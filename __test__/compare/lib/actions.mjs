@@ -45,7 +45,9 @@ export function applyEdit(target, header, kind) {
   const message = target?.message ?? target;
   switch (kind) {
     case "content":
-      message.content = "edited";
+      message.content = Array.isArray(message.content)
+        ? [{ type: "text", text: "edited" }]
+        : "edited";
       break;
     case "pushBlock":
       if (Array.isArray(message?.content)) {

@@ -60,6 +60,8 @@ async function finishBranchedSession(manager, source, before, lens) {
   const name = manager.getSessionName();
   if (name !== undefined) {
     header.title = name;
+  }
+  if (source !== undefined) {
     header.titleSource = source;
   }
   await manager.rewriteEntries();
