@@ -45,9 +45,17 @@ async function compare(plan) {
   executed++;
   current = "original";
   const left = await trace(pair[0], root, plan);
+  await Bun.sleep(0);
   current = "ours";
+  const before = escaped.ours;
   const right = await trace(pair[1], root, plan);
-  return compareTraces(plan, left, right, used);
+  await Bun.sleep(0);
+  const outcome = compareTraces(plan, left, right, used);
+  if (escaped.ours > before && outcome?.differences === undefined) {
+    const differences = [{ path: ["unhandled rejections"], left: 0, right: escaped.ours - before }];
+    return { step: right.steps.length - 1, command: { op: "end" }, differences };
+  }
+  return outcome;
 }
 
 /** When shrinking ends; the shortest failing sequence until then is reported. */

@@ -357,6 +357,7 @@ export const COMMANDS = {
         state,
         leaf: slot.manager.getLeafId(),
         ids: [...slot.ids],
+        onDisk: state.sessionFile !== undefined && world.exists(state.sessionFile),
         source: world.api.titleSource(slot.manager),
       });
       return {
@@ -371,11 +372,12 @@ export const COMMANDS = {
       if (slot.snapshots.length === 0) {
         return "no snapshot";
       }
-      const { state, leaf, ids, source } = slot.snapshots[snapshot % slot.snapshots.length];
+      const { state, leaf, ids, source, onDisk } = slot.snapshots[snapshot % slot.snapshots.length];
       if (state.sessionFile !== undefined) {
         await world.claim(state.sessionFile, slot);
       }
       slot.ids = [...ids];
+      slot.later = onDisk ? undefined : state.sessionFile;
       world.api.noteTitleSource(slot.manager, source);
       return world.call(
         () => slot.manager.restoreState(state),

@@ -3,6 +3,7 @@
 import fs from "node:fs";
 import { explain, loadsDiffering } from "./differences.mjs";
 import { diff, Normaliser } from "./normal.mjs";
+import { showString } from "./view.mjs";
 import { World } from "./world.mjs";
 
 /** Runs the whole plan on one implementation. */
@@ -15,12 +16,18 @@ export async function trace(api, root, plan) {
   const facts = [];
   const disk = await world.prepare();
   let number = 1;
-  for (const command of [plan.first, ...plan.commands]) {
-    steps.push(await world.step(number++, command));
-    facts.push(world.facts);
+  try {
+    for (const command of [plan.first, ...plan.commands]) {
+      steps.push(await world.step(number++, command));
+      facts.push(world.facts);
+    }
+    steps.push({ op: "end", finish: world.finish() });
+    facts.push({ ...world.facts, reads: [] });
+  } catch (error) {
+    // Questions that the harness asks beside the command; what came before is compared still.
+    steps.push({ broken: error.stack });
+    facts.push({ ...world.facts });
   }
-  steps.push({ op: "end", finish: world.finish() });
-  facts.push({ ...world.facts, reads: [] });
   await world.dispose();
   window.to = Date.now();
   return { window, disk, steps, facts };
@@ -98,6 +105,12 @@ function judgeStep(context, differences, used) {
   return { unexplained, stopped };
 }
 
+/** A difference without the whole text of long lines. */
+function shortened({ path, left, right }) {
+  const [a, b] = [left, right].map((side) => (Array.isArray(side) ? side.map(showString) : side));
+  return { path, left: a, right: b };
+}
+
 /**
  * Compares two traces. The result is undefined when nothing differs but what is listed, `{ stopped }` when
  * the traces part at a listed difference, and `{ step, differences }` otherwise.
@@ -108,6 +121,10 @@ export function compareTraces(plan, left, right, used) {
   const files = new Files();
   files.update(...[left, right].map((run, i) => names[i].value({ disk: run.disk }).disk));
   for (let i = 0; i < commands.length; i++) {
+    const broken = left.steps[i].broken ?? right.steps[i].broken;
+    if (broken !== undefined) {
+      return { step: i, command: commands[i], differences: [{ path: ["broken"], left: broken }] };
+    }
     const { disk: diskA, ...a } = names[0].value(left.steps[i]);
     const { disk: diskB, ...b } = names[1].value(right.steps[i]);
     const facts = names[0].peek(left.facts[i]);
@@ -120,7 +137,7 @@ export function compareTraces(plan, left, right, used) {
       return { stopped, step: i };
     }
     if (unexplained.length > 0) {
-      return { step: i, command: commands[i], differences: unexplained };
+      return { step: i, command: commands[i], differences: unexplained.map(shortened) };
     }
   }
   return undefined;

@@ -3,8 +3,6 @@
  * appearance), times within the run, and the padding of a header line.
  */
 
-import { showString } from "./view.mjs";
-
 const SESSION_ID = /(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])/g;
 const ENTRY_ID = /(?<![0-9a-z])[0-9a-f]{8}(?![0-9a-z])/g;
 /** Copies of damaged files that one implementation keeps; their names must not use up numbers. */
@@ -58,7 +56,7 @@ export class Normaliser {
   #lines(text) {
     const lines = text.split("\n");
     lines[0] = lines[0].replace(/\} +$/, "}").replace(/,"titleSource":"(auto|user)"/, "");
-    return lines.map((line) => showString(this.text(line)));
+    return lines.map((line) => this.text(line));
   }
 
   /** Normalises without numbering ids that have not appeared yet. */

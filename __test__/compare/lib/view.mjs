@@ -7,7 +7,7 @@ const SHOWN_WHOLE = Number(process.env.COMPARE_SHOWN ?? 300);
 
 /** Long strings are shown by length, hash and both ends. */
 export function showString(value) {
-  if (value.length <= SHOWN_WHOLE) {
+  if (typeof value !== "string" || value.length <= SHOWN_WHOLE) {
     return value;
   }
   const hash = Bun.hash(Buffer.from(value, "utf16le")).toString(36);

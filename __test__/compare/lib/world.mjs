@@ -31,6 +31,8 @@ export class Slot {
     this.snapshots = [];
     /** Every entry is written at once, because the session came from a file. */
     this.ensured = false;
+    /** The file that appeared after the snapshot of the session that is restored now. */
+    this.later = undefined;
   }
 }
 
@@ -267,6 +269,7 @@ export class World {
     }));
     return {
       file,
+      isLater: file !== undefined && file === slot.later,
       onDisk: file !== undefined && this.disk.text(file) !== undefined,
       leaf: manager.getLeafId(),
       persisted: manager.isPersisted(),
@@ -326,15 +329,15 @@ export class World {
   /** Bridges the one difference that would end most comparisons; see `writeFromNowOn`. */
   async #writeHeldBack() {
     for (const slot of this.api.writeFromNowOn === undefined ? [] : this.slots) {
-      const { file, hasAssistant, persisted } = this.#factsOf(slot);
-      if (persisted && !slot.ensured && !hasAssistant && this.#exists(file)) {
+      const { file, hasAssistant, persisted, isLater } = this.#factsOf(slot);
+      if (persisted && !slot.ensured && !hasAssistant && !isLater && this.exists(file)) {
         slot.ensured = true;
         await this.api.writeFromNowOn(slot.manager, this.lens);
       }
     }
   }
 
-  #exists(file) {
+  exists(file) {
     return this.storage === undefined ? fs.existsSync(file) : this.storage.existsSync(file);
   }
 
