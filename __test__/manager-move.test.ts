@@ -5,7 +5,13 @@ import { MemorySessionStorage, SessionManager } from "../index.js";
 import { createIn, createWritten, fileOf } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { entryIds, fingerprint, readSession, smallSession, writeLines } from "./support/session-files.js";
+import {
+  entryIds,
+  fingerprint,
+  readSession,
+  smallSession,
+  writeLines,
+} from "./support/session-files.js";
 
 const box = useSandbox();
 

@@ -3,10 +3,12 @@
  *
  *   node __test__/compare/run.mjs --runs 2000 [--seed N]
  *
- * Further options: --path P (with the seed, replays a counterexample that was printed), --plan FILE
- * (replays a sequence saved as JSON), --self (the original against itself: finds what is not
- * deterministic), --max-failures N (default 3), --bun FILE.
+ * The seed is fixed unless given; "random" takes another each time. Further options: --path P (with the
+ * seed, replays a counterexample that was printed), --plan FILE (replays a sequence saved as JSON),
+ * --self (the original against itself: finds what is not deterministic), --max-failures N (default 3),
+ * --bun FILE. The environment variable COMPARE_SHOWN is the length up to which strings are shown whole.
  *
+ * A failing sequence is shortened for half a minute at most, printed and saved below .cache/compare.
  * Ends with "N passed, N failed" and exit code 1 when anything failed.
  */
 
@@ -17,13 +19,18 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { printFailure, printSummary } from "./lib/report.mjs";
+import { shorten } from "./lib/shorten.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const repository = path.resolve(here, "../..");
 
 /** Sequences per process; a fresh process now and then keeps memory flat and a crash small. */
 const BATCH = 500;
-const BATCH_LIMIT_MS = 10 * 60_000;
+/** A sequence that takes this long (ms) hangs. */
+const HANGS_MS = 60_000;
+/** Milliseconds for shortening a sequence in which the process dies. */
+const SHORTEN_MS = 30_000;
+const FIXED_SEED = 20_000;
 
 const { values: options } = parseArgs({
   options: {
@@ -37,8 +44,15 @@ const { values: options } = parseArgs({
   },
 });
 
+function readJson(file) {
+  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : undefined;
+}
+
 function install() {
-  if (fs.existsSync(path.join(here, "node_modules/@oh-my-pi/pi-coding-agent/package.json"))) {
+  // npm writes this file last.
+  const installed = readJson(path.join(here, "node_modules/.package-lock.json"))?.packages ?? {};
+  const wanted = Object.entries(readJson(path.join(here, "package.json")).dependencies);
+  if (wanted.every(([name, v]) => installed[`node_modules/${name}`]?.version === v)) {
     return;
   }
   console.log("Installing the original from npm ...");
@@ -95,18 +109,22 @@ function batch(bun, base, settings) {
   child.stderr.on("data", (chunk) => {
     errors = (errors + chunk).slice(-4000);
   });
-  const watchdog = setTimeout(() => child.kill("SIGKILL"), BATCH_LIMIT_MS);
+  const started = Date.now();
+  const watchdog = setInterval(() => {
+    const { mtimeMs = started } = fs.statSync(env.COMPARE_LOG, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - Math.max(started, mtimeMs) > (settings.hangsMs ?? HANGS_MS)) {
+      child.kill("SIGKILL");
+    }
+  }, 1000);
   return new Promise((resolve) => {
     child.on("close", (code, signal) => {
-      clearTimeout(watchdog);
+      clearInterval(watchdog);
       const last = out.trim().split("\n").at(-1);
       try {
         resolve(JSON.parse(last));
       } catch {
-        const plan = fs.existsSync(env.COMPARE_LOG)
-          ? JSON.parse(fs.readFileSync(env.COMPARE_LOG, "utf8"))
-          : undefined;
-        resolve({ runs: 1, crashed: signal ?? `exit code ${code}`, errors, plan });
+        const crashed = signal ?? `exit code ${code}`;
+        resolve({ runs: 1, crashed, errors, plan: readJson(env.COMPARE_LOG) });
       }
     });
   });
@@ -118,7 +136,8 @@ async function main() {
   const base = scratch();
   const total = Number(options.runs);
   const maxFailures = Number(options["max-failures"]);
-  let seed = Number(options.seed ?? Math.floor(Math.random() * 0x7fffffff));
+  let seed = firstSeed();
+  console.log(`${total} sequences from seed ${seed}`);
   const summary = { passed: 0, failed: 0, seed, used: {}, stopped: {}, escaped: {}, seconds: 0 };
   try {
     while (summary.passed + summary.failed < total && summary.failed < maxFailures) {
@@ -135,8 +154,11 @@ async function main() {
       const report = await batch(bun, base, settings);
       addTo(summary, report);
       seed = (seed + 1) & 0x7fffffff;
+      if (report.crashed !== undefined && report.plan !== undefined) {
+        report.plan = await shortenCrash(bun, base, report.plan);
+      }
       if (report.error !== undefined || report.crashed !== undefined) {
-        printFailure(report, settings.COMPARE_SEED);
+        printFailure(report, settings.COMPARE_SEED, save(report.plan, settings.COMPARE_SEED));
       }
       if (options.path !== undefined || options.plan !== undefined) {
         break;
@@ -147,6 +169,32 @@ async function main() {
   }
   printSummary(summary);
   process.exitCode = summary.failed > 0 ? 1 : 0;
+}
+
+function firstSeed() {
+  const { seed } = options;
+  return seed === "random" ? Math.floor(Math.random() * 0x7fffffff) : Number(seed ?? FIXED_SEED);
+}
+
+/** The shortest sequence found in which the process still dies. */
+async function shortenCrash(bun, base, plan) {
+  console.log("The process died; looking for a shorter sequence ...");
+  const file = path.join(base, "shorter.json");
+  const dies = async (shorter) => {
+    fs.writeFileSync(file, JSON.stringify(shorter));
+    const report = await batch(bun, base, { COMPARE_PLAN: file, hangsMs: SHORTEN_MS / 6 });
+    return report.crashed !== undefined;
+  };
+  return shorten(plan, dies, Date.now() + SHORTEN_MS);
+}
+
+/** Keeps a failing sequence in a file, so that it can be replayed when the generator has changed. */
+function save(plan, seed) {
+  const dir = path.join(repository, ".cache/compare");
+  const file = path.join(dir, `failure-${seed}.json`);
+  fs.mkdirSync(dir, { recursive: true });
+  fs.writeFileSync(file, `${JSON.stringify(plan, null, 1)}\n`);
+  return path.relative(process.cwd(), file);
 }
 
 function addTo(summary, report) {

@@ -13,11 +13,20 @@ import fc from "fast-check";
 import { loadPair } from "./lib/adapters.mjs";
 import { sequence } from "./lib/commands.mjs";
 import { compareTraces, trace } from "./lib/compare.mjs";
+import { RULES } from "./lib/differences.mjs";
 
 const env = process.env;
 const runs = Number(env.COMPARE_RUNS ?? 100);
 const seed = Number(env.COMPARE_SEED ?? 1);
 const root = path.join(env.COMPARE_BASE, "root");
+
+const list = fs
+  .readFileSync(new URL("differences.md", import.meta.url), "utf8")
+  .replace(/\n +/g, " ");
+const listed = [...list.matchAll(/^- \*\*(.+?)\*\*/gm)].map(([, name]) => name);
+if (JSON.stringify(listed.sort()) !== JSON.stringify(RULES.map(({ name }) => name).sort())) {
+  throw new Error("differences.md and the rules do not list the same differences");
+}
 
 const pair = await loadPair(env.COMPARE_SELF === "1");
 

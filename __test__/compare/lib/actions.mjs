@@ -28,7 +28,13 @@ const ODD_MESSAGES = {
     message.self = message;
     return message;
   },
-  [ODD_KINDS.noCounts]: () => ({ role: "assistant", content: "text", provider: "p", model: "m", usage: { cost: {} } }),
+  [ODD_KINDS.noCounts]: () => ({
+    role: "assistant",
+    content: "text",
+    provider: "p",
+    model: "m",
+    usage: { cost: {} },
+  }),
 };
 
 function append(world, slot, { call, args }) {

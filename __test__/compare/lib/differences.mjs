@@ -252,6 +252,16 @@ export const RULES = [
     },
   },
   {
+    name: "a fork or move that fails because of such an entry leaves the manager as it was",
+    judge(context) {
+      const { command, a, b } = context;
+      const leaves = ["fork", "newSession", "moveTo", "setSessionFile"].includes(command.op);
+      const failed = a.result?.rejects !== undefined && b.result?.rejects === "TypeError";
+      const odd = hadOdd(context, "bigint") || hadOdd(context, "cycle");
+      return leaves && failed && odd ? "stop" : undefined;
+    },
+  },
+  {
     name: READS_DIFFERING,
     judge: (context) => (readsDiffering(context) ? "stop" : undefined),
   },

@@ -46,16 +46,17 @@ function printDifferences(text) {
 }
 
 /** One failing sequence, shrunk, with what is needed to replay it. */
-export function printFailure(report, seed) {
+export function printFailure(report, seed, file) {
   console.log("\n---- Failing sequence ----");
   if (report.crashed !== undefined) {
-    console.log(
-      `The process died (${report.crashed}) in this sequence (not shrunk), seed ${seed}:`,
-    );
+    console.log(`The process died (${report.crashed}) in this sequence, seed ${seed}:`);
     console.log(report.errors);
-  } else {
-    console.log(`Replay with: --seed ${report.seed} --path ${report.path}`);
   }
+  const replay = "npm run test:compare --";
+  if (report.path) {
+    console.log(`Replay with: ${replay} --seed ${report.seed} --path ${report.path}`);
+  }
+  console.log(`Replay with: ${replay} --plan ${file}`);
   if (report.plan !== undefined) {
     printPlan(report.plan);
   }

@@ -145,7 +145,12 @@ export class World {
   /** The first line of a session file as an object, or undefined. */
   headerIn(file) {
     try {
-      return JSON.parse(this.disk.text(file).replace(/^\ufeff/, "").split("\n")[0]);
+      return JSON.parse(
+        this.disk
+          .text(file)
+          .replace(/^\ufeff/, "")
+          .split("\n")[0],
+      );
     } catch {
       return undefined;
     }
