@@ -4,8 +4,8 @@
  * until somebody reads the file), "stop" (explained, but what follows cannot be compared), or nothing. Rules are as narrow as the reason they stand for: they check what this package did instead.
  */
 
-import { ODD_KINDS } from "./actions.mjs";
 import { GARBAGE_LINE, HARMFUL } from "./fixtures.mjs";
+import { ODD_KINDS } from "./odd.mjs";
 
 const isFile = ({ path }) => path[0] === "disk";
 const isLines = Array.isArray;
