@@ -255,13 +255,13 @@ export const RULES = [
     },
   },
   {
-    name: "a fork or move that fails because of such an entry leaves the manager as it was",
+    name: "leaving a session with such an entry fails once and changes nothing",
     judge(context) {
-      const { command, a, b } = context;
-      const leaves = ["fork", "newSession", "moveTo", "setSessionFile"].includes(command.op);
-      const failed = a.result?.rejects !== undefined && b.result?.rejects === "TypeError";
+      const { command, b } = context;
+      const leaves = ["fork", "newSession", "moveTo", "setSessionFile", "reload"];
       const odd = hadOdd(context, "bigint") || hadOdd(context, "cycle");
-      return leaves && failed && odd ? "stop" : undefined;
+      const failed = b.result?.rejects === "TypeError";
+      return leaves.includes(command.op) && failed && odd ? "stop" : undefined;
     },
   },
   {
