@@ -25,7 +25,9 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const repository = path.resolve(here, "../..");
 
 /** Sequences per process; a fresh process now and then keeps memory flat and a crash small. */
-const BATCH = 500;
+const BATCH = 250;
+/** Processes at a time. */
+const LANES = Math.min(2, os.availableParallelism());
 /** A sequence that takes this long (ms) hangs. */
 const HANGS_MS = 60_000;
 /** Milliseconds for shortening a sequence in which the process dies. */
@@ -88,7 +90,7 @@ function scratch() {
 }
 
 /** Runs one batch; resolves with the worker's report or with how it died. */
-function batch(bun, base, settings) {
+function batch(bun, base, { hangsMs = HANGS_MS, ...settings }) {
   const env = {
     PATH: process.env.PATH,
     ...(process.env.COMPARE_SHOWN ? { COMPARE_SHOWN: process.env.COMPARE_SHOWN } : {}),
@@ -112,7 +114,7 @@ function batch(bun, base, settings) {
   const started = Date.now();
   const watchdog = setInterval(() => {
     const { mtimeMs = started } = fs.statSync(env.COMPARE_LOG, { throwIfNoEntry: false }) ?? {};
-    if (Date.now() - Math.max(started, mtimeMs) > (settings.hangsMs ?? HANGS_MS)) {
+    if (Date.now() - Math.max(started, mtimeMs) > hangsMs) {
       child.kill("SIGKILL");
     }
   }, 1000);
@@ -133,42 +135,55 @@ function batch(bun, base, settings) {
 async function main() {
   install();
   const bun = findBun();
-  const base = scratch();
   const total = Number(options.runs);
-  const maxFailures = Number(options["max-failures"]);
-  let seed = firstSeed();
+  const seed = firstSeed();
   console.log(`${total} sequences from seed ${seed}`);
   const summary = { passed: 0, failed: 0, seed, used: {}, stopped: {}, escaped: {}, seconds: 0 };
+  const isReplay = options.path !== undefined || options.plan !== undefined;
+  const jobs = isReplay ? [{ seed, runs: total }] : batches(seed, total);
+  const lanes = Array.from({ length: isReplay ? 1 : LANES }, () => lane(bun, jobs, summary));
+  await Promise.all(lanes);
+  printSummary(summary);
+  process.exitCode = summary.failed > 0 ? 1 : 0;
+}
+
+/** What each process is to run. */
+function batches(seed, total) {
+  const jobs = [];
+  for (let left = total; left > 0; left -= BATCH) {
+    jobs.push({ seed: (seed + jobs.length) & 0x7fffffff, runs: Math.min(BATCH, left) });
+  }
+  return jobs;
+}
+
+/** Works on the batches, one after the other, until none is left or enough has failed. */
+async function lane(bun, jobs, summary) {
+  const base = scratch();
   try {
-    while (summary.passed + summary.failed < total && summary.failed < maxFailures) {
-      const settings = {
-        COMPARE_RUNS: String(Math.min(BATCH, total - summary.passed - summary.failed)),
-        COMPARE_SEED: String(seed),
-      };
-      if (options.path !== undefined) {
-        Object.assign(settings, { COMPARE_PATH: options.path, COMPARE_SHRINK: "0" });
-      }
-      if (options.plan !== undefined) {
-        settings.COMPARE_PLAN = path.resolve(options.plan);
-      }
-      const report = await batch(bun, base, settings);
-      addTo(summary, report);
-      seed = (seed + 1) & 0x7fffffff;
-      if (report.crashed !== undefined && report.plan !== undefined) {
-        report.plan = await shortenCrash(bun, base, report.plan);
-      }
-      if (report.error !== undefined || report.crashed !== undefined) {
-        printFailure(report, settings.COMPARE_SEED, save(report.plan, settings.COMPARE_SEED));
-      }
-      if (options.path !== undefined || options.plan !== undefined) {
-        break;
-      }
+    while (jobs.length > 0 && summary.failed < Number(options["max-failures"])) {
+      await runJob(bun, base, jobs.shift(), summary);
     }
   } finally {
     fs.rmSync(base, { recursive: true, force: true });
   }
-  printSummary(summary);
-  process.exitCode = summary.failed > 0 ? 1 : 0;
+}
+
+async function runJob(bun, base, { seed, runs }, summary) {
+  const settings = { COMPARE_RUNS: String(runs), COMPARE_SEED: String(seed) };
+  if (options.path !== undefined) {
+    Object.assign(settings, { COMPARE_PATH: options.path, COMPARE_SHRINK: "0" });
+  }
+  if (options.plan !== undefined) {
+    settings.COMPARE_PLAN = path.resolve(options.plan);
+  }
+  const report = await batch(bun, base, settings);
+  addTo(summary, report);
+  if (report.crashed !== undefined && report.plan !== undefined) {
+    report.plan = await shortenCrash(bun, base, report.plan);
+  }
+  if (report.error !== undefined || report.crashed !== undefined) {
+    printFailure(report, seed, save(report.plan, seed));
+  }
 }
 
 function firstSeed() {
