@@ -131,7 +131,8 @@ export function compareTraces(plan, left, right, used) {
     const concerned = [...(facts?.reads ?? []), facts?.before?.file, facts?.after[0]?.file];
     const before = Object.fromEntries(concerned.map((file) => [file, files.both(file)]));
     const differences = [...diff(a, b), ...files.update(diskA, diskB)];
-    const context = { plan, command: commands[i], index: i, a, b, facts, before, files };
+    const written = Object.keys(diskB ?? {});
+    const context = { plan, command: commands[i], index: i, a, b, facts, before, files, written };
     const { unexplained, stopped } = judgeStep(context, differences, used);
     if (stopped !== undefined) {
       return { stopped, step: i };

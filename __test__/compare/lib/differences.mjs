@@ -231,6 +231,15 @@ export const RULES = [
     },
   },
   {
+    name: "restoring a snapshot leaves the file as it is",
+    judge({ command, facts, written }, difference) {
+      const [, file] = difference.path;
+      const isItsFile = isFile(difference) && facts.after.some((each) => each?.file === file);
+      const restores = command.op === "restoreState";
+      return restores && isItsFile && !written.includes(file) ? "same" : undefined;
+    },
+  },
+  {
     name: "a restored session that had no file is held back, although it got one since",
     judge({ facts }, { path }) {
       const slots = [facts.before, ...facts.after].filter((each) => each?.isLater);

@@ -56,7 +56,7 @@ export function printFailure(report, seed, file) {
   if (report.path) {
     console.log(`Replay with: ${replay} --seed ${report.seed} --path ${report.path}`);
   }
-  console.log(`Replay with: ${replay} --plan ${file}`);
+  console.log(`The sequence below alone: ${replay} --plan ${file}`);
   if (report.plan !== undefined) {
     printPlan(report.plan);
   }

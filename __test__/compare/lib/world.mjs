@@ -14,8 +14,12 @@ import { Lens } from "./view.mjs";
 const MAX_MANAGERS = 3;
 const TERMINAL = "KITTY_WINDOW_ID";
 
-/** Breadcrumbs are written behind the back of the caller; this long (ms) is waited for them. */
+/**
+ * Breadcrumbs are written behind the back of the caller; this long (ms) is waited for them at least, and
+ * up to the other limit for one that names the manager's file.
+ */
 const TERMINAL_WAIT = 10;
+const TERMINAL_LIMIT = 300;
 
 function realCwds() {
   return CWDS.map((cwd) =>
@@ -326,9 +330,20 @@ export class World {
     }
     await this.#writeHeldBack();
     if (this.plan.terminal) {
-      await Bun.sleep(TERMINAL_WAIT);
+      await this.#awaitBreadcrumb();
     }
     return out;
+  }
+
+  async #awaitBreadcrumb() {
+    const crumb = path.join(this.root, "agent", "terminal-sessions", "kitty-9");
+    const wanted = this.slots.map(({ manager }) => `\n${manager.getSessionFile()}\n`);
+    const until = Date.now() + TERMINAL_LIMIT;
+    let seen = "";
+    do {
+      await Bun.sleep(TERMINAL_WAIT);
+      seen = fs.existsSync(crumb) ? fs.readFileSync(crumb, "utf8") : "";
+    } while (Date.now() < until && !wanted.some((text) => seen.endsWith(text)));
   }
 
   /** Bridges the one difference that would end most comparisons; see `writeFromNowOn`. */
