@@ -102,6 +102,7 @@ function batch(bun, base, { hangsMs = HANGS_MS, ...settings }) {
     COMPARE_SELF: options.self ? "1" : "0",
     ...settings,
   };
+  fs.rmSync(env.COMPARE_LOG, { force: true });
   const child = spawn(bun, [path.join(here, "worker.mjs")], { cwd: path.join(base, "cwd"), env });
   let out = "";
   let errors = "";
@@ -112,12 +113,15 @@ function batch(bun, base, { hangsMs = HANGS_MS, ...settings }) {
     errors = (errors + chunk).slice(-4000);
   });
   const started = Date.now();
+  let hung = false;
   const watchdog = setInterval(() => {
-    const { mtimeMs = started } = fs.statSync(env.COMPARE_LOG, { throwIfNoEntry: false }) ?? {};
-    if (Date.now() - Math.max(started, mtimeMs) > hangsMs) {
+    // Starting may take long on a busy machine; it is a sequence that hangs.
+    const sequence = fs.statSync(env.COMPARE_LOG, { throwIfNoEntry: false })?.mtimeMs;
+    if (Date.now() > (sequence === undefined ? started + HANGS_MS : sequence + hangsMs)) {
+      hung = true;
       child.kill("SIGKILL");
     }
-  }, 1000);
+  }, 500);
   return new Promise((resolve) => {
     child.on("close", (code, signal) => {
       clearInterval(watchdog);
@@ -125,7 +129,7 @@ function batch(bun, base, { hangsMs = HANGS_MS, ...settings }) {
       try {
         resolve(JSON.parse(last));
       } catch {
-        const crashed = signal ?? `exit code ${code}`;
+        const crashed = hung ? "it hung" : (signal ?? `exit code ${code}`);
         resolve({ runs: 1, crashed, errors, plan: readJson(env.COMPARE_LOG) });
       }
     });
@@ -179,7 +183,7 @@ async function runJob(bun, base, { seed, runs }, summary) {
   const report = await batch(bun, base, settings);
   addTo(summary, report);
   if (report.crashed !== undefined && report.plan !== undefined) {
-    report.plan = await shortenCrash(bun, base, report.plan);
+    report.plan = await shortenCrash(bun, base, report);
   }
   if (report.error !== undefined || report.crashed !== undefined) {
     printFailure(report, seed, save(report.plan, seed));
@@ -192,13 +196,13 @@ function firstSeed() {
 }
 
 /** The shortest sequence found in which the process still dies. */
-async function shortenCrash(bun, base, plan) {
+async function shortenCrash(bun, base, { plan, crashed }) {
   console.log("The process died; looking for a shorter sequence ...");
   const file = path.join(base, "shorter.json");
   const dies = async (shorter) => {
     fs.writeFileSync(file, JSON.stringify(shorter));
     const report = await batch(bun, base, { COMPARE_PLAN: file, hangsMs: SHORTEN_MS / 6 });
-    return report.crashed !== undefined;
+    return report.crashed === crashed;
   };
   return shorten(plan, dies, Date.now() + SHORTEN_MS);
 }

@@ -13,6 +13,12 @@ function arrays(value, path = []) {
 
 const valueAt = (value, path) => path.reduce((inner, key) => inner?.[key], value);
 
+/** Length of the array at `path`; 0 when there is none any more. */
+function lengthAt(value, path) {
+  const array = valueAt(value, path);
+  return Array.isArray(array) ? array.length : 0;
+}
+
 /** A copy of the plan without some elements of the array at `path`. */
 function without(plan, path, at, count) {
   const copy = structuredClone(plan);
@@ -30,8 +36,8 @@ export async function shorten(plan, fails, until) {
   while (improved) {
     improved = false;
     for (const path of arrays(best)) {
-      for (let size = valueAt(best, path)?.length ?? 0; size >= 1; size >>= 1) {
-        for (let at = (valueAt(best, path)?.length ?? 0) - size; at >= 0; at -= size) {
+      for (let size = lengthAt(best, path); size >= 1; size >>= 1) {
+        for (let at = lengthAt(best, path) - size; at >= 0; at -= size) {
           if (Date.now() > until) {
             return best;
           }
