@@ -57,6 +57,11 @@ class EntryTable {
     return table;
   }
 
+  /** A table of the same entries, to which others are added from now on. */
+  copy() {
+    return new EntryTable(this.core.copy(), this.objects.slice());
+  }
+
   get count() {
     return this.objects.length;
   }
