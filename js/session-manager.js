@@ -206,6 +206,7 @@ class SessionManager {
 
   async setSessionName(name, source = "auto") {
     requireString(name, "name");
+    requireString(source, "source");
     const state = this.#state;
     const title = name.replace(CONTROL, " ").replace(/ +/g, " ").trim();
     if (title === "" || (state.titleSource === "user" && source === "auto")) {
