@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest";
 import { SessionManager } from "../index.js";
 import { loose } from "./support/loose.js";
 import { createIn, createWritten, fileOf } from "./support/managers.js";
+import { userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
 import {
+  entryIds,
   fingerprint,
   HEADER_LINE_BYTES,
   rawLines,
@@ -201,4 +203,37 @@ describe("a name in a loaded header", () => {
     expect(manager.getSessionName()).toBe(" two  spaces\n");
     expect(manager.titleSource).toBe("auto");
   });
+});
+
+describe("a name that could not be written", () => {
+  const RETRIES: [string, (manager: SessionManager) => unknown][] = [
+    ["flush", (manager) => manager.flush()],
+    ["close", (manager) => manager.close()],
+    ["moveTo", (manager) => manager.moveTo(box.makeDir("elsewhere"))],
+    ["the end of the process", () => process.emit("exit", 0)],
+    [
+      "an append",
+      async (manager) => {
+        expect(() => manager.appendMessage(userMessage("later"))).toThrow("EISDIR");
+        await manager.flush();
+      },
+    ],
+  ];
+
+  for (const [how, retry] of RETRIES) {
+    it(`is written by ${how}`, async () => {
+      const manager = await createWritten(box.makeDir("s"));
+      await manager.close();
+      const file = fileOf(manager);
+      fs.renameSync(file, `${file}.aside`);
+      fs.mkdirSync(file);
+      await expect(manager.setSessionName("Title")).rejects.toMatchObject({ code: "EISDIR" });
+      expect(manager.getSessionName()).toBe("Title");
+      fs.rmdirSync(file);
+      fs.renameSync(`${file}.aside`, file);
+      await retry(manager);
+      expect(readSession(fileOf(manager))[0]?.title).toBe("Title");
+      expect(entryIds(fileOf(manager))).toEqual(manager.getEntries().map((entry) => entry.id));
+    });
+  }
 });

@@ -8,6 +8,7 @@
 const native = require("./native.js");
 const { packedKind } = require("./entry-kinds.js");
 const { requireArray } = require("./validate.js");
+const { dateOf, textOf } = require("./values.js");
 
 /** The context of a session without entries, or with the leaf before all of them. */
 function emptyContext() {
@@ -23,7 +24,7 @@ function emptyContext() {
   };
 }
 
-const millis = (entry) => new Date(entry.timestamp).getTime();
+const millis = (entry) => dateOf(entry.timestamp).getTime();
 
 /** The message that an entry becomes; undefined for none. */
 function messageOf(entry) {
@@ -85,10 +86,11 @@ function modelsOf(entries) {
   for (const entry of entries) {
     if (entry.type === "model_change") {
       if (entry.model) {
-        models[entry.role ?? "default"] = entry.model;
+        models[textOf(entry.role ?? "default")] = entry.model;
       }
     } else {
-      models.default = `${entry.message?.provider}/${entry.message?.model}`;
+      const { provider, model } = entry.message ?? {};
+      models.default = `${textOf(provider)}/${textOf(model)}`;
     }
   }
   return models;

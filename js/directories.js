@@ -9,6 +9,7 @@ const { log } = require("./logger.js");
 const native = require("./native.js");
 const { isNativeStorage } = require("./storage-kind.js");
 const { optionalString, requireString } = require("./validate.js");
+const { textOf } = require("./values.js");
 
 function getAgentDir() {
   return native.agentDir(readEnvironment());
@@ -54,11 +55,12 @@ function getDefaultSessionDir(cwd, agentDir, storage) {
 
 /**
  * The directory that a session in `sessionDir` moves to when its project moves from `oldCwd` to
- * `newCwd`; otherwise like `getDefaultSessionDir`.
+ * `newCwd`; otherwise like `getDefaultSessionDir`. The old one is what a file's header says, which
+ * need not be text.
  */
 function moveTarget(sessionDir, oldCwd, newCwd, storage) {
   return prepare(storage, (create) =>
-    native.prepareMoveTarget(readEnvironment(), sessionDir, oldCwd, newCwd, create),
+    native.prepareMoveTarget(readEnvironment(), sessionDir, textOf(oldCwd), newCwd, create),
   );
 }
 

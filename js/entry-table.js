@@ -14,6 +14,7 @@ const { log } = require("./logger.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
 const { serialize } = require("./serialize.js");
 const { usageOfMessage } = require("./usage.js");
+const { dateOf, textOf } = require("./values.js");
 
 /** Bytes of JSON that are turned into objects at once. */
 const PARSE_BYTES = 16 << 20;
@@ -57,6 +58,11 @@ class EntryTable {
     return table;
   }
 
+  /** A table of the same entries, to which others are added from now on. */
+  copy() {
+    return new EntryTable(this.core.copy(), this.objects.slice());
+  }
+
   get count() {
     return this.objects.length;
   }
@@ -64,7 +70,7 @@ class EntryTable {
   /** Adds an entry that has its id; gives its usage numbers, if it counts. */
   push(entry) {
     const usage = entry.type === "message" ? usageOfMessage(entry.message) : undefined;
-    const timestamp = new Date(entry.timestamp).getTime();
+    const timestamp = dateOf(entry.timestamp).getTime();
     const kind = kindOf(entry);
     this.core.push(idOf(entry.id), linkOf(entry.parentId), kind, roleOf(entry), timestamp, usage);
     this.objects.push(entry);
@@ -164,7 +170,7 @@ class EntryTable {
 
 /** An id as the core takes it; values that cannot identify anything become text. */
 function idOf(id) {
-  return typeof id === "number" ? id : String(id);
+  return typeof id === "number" ? id : textOf(id);
 }
 
 /** A parent link as the core takes it: undefined for values that link to nothing. */

@@ -10,6 +10,7 @@ const native = require("./native.js");
 const { mapBounded } = require("./bounded.js");
 const { isNativeStorage } = require("./storage-kind.js");
 const { optionalString, requireString } = require("./validate.js");
+const { dateOf } = require("./values.js");
 
 /** The class, whose members callers may have replaced; it requires this module itself. */
 function sessionManager() {
@@ -26,7 +27,7 @@ function toSessionInfo(summary, modified) {
     cwd: typeof header?.cwd === "string" ? header.cwd : "",
     title: title ?? summary.shortSummary,
     parentSessionPath: header?.parentSession,
-    created: new Date(header ? header.timestamp : summary.fallbackCreated),
+    created: dateOf(header ? header.timestamp : summary.fallbackCreated),
     modified,
     messageCount: summary.messageCount,
     firstMessage: summary.firstMessage ?? "(no messages)",

@@ -13,8 +13,8 @@
  */
 
 const { registerUnfinished, unregisterFinished } = require("./exit.js");
-const { log } = require("./logger.js");
 const native = require("./native.js");
+const { asError, logPersistError } = require("./persist-error.js");
 const { serialize } = require("./serialize.js");
 
 const ignore = () => {};
@@ -33,6 +33,10 @@ class Persistence {
   #rewriting;
   /** Header changes that have not been answered. */
   #retitling = 0;
+  /** Settles when the file has been moved; nothing is written until then. */
+  #moving;
+  /** For the end of the process: finishes a move that has begun. */
+  #finishMove;
   #ensured;
   #backup;
   #withResidue;
@@ -87,7 +91,7 @@ class Persistence {
 
   /** Rewrites the file with everything that the session holds when its turn comes. */
   rewrite() {
-    this.#nextRewrite ??= (this.#rewriting ?? Promise.resolve()).then(ignore, ignore).then(() => {
+    this.#nextRewrite ??= Promise.allSettled([this.#rewriting, this.#moving]).then(() => {
       this.#nextRewrite = undefined;
       this.#rewriting = this.#rewriteNow();
       return this.#rewriting;
@@ -98,7 +102,7 @@ class Persistence {
 
   /** Writes the header; in place if possible. */
   async writeHeader() {
-    if (this.needsFullRewrite || !this.flushed || this.#rewriting || this.#nextRewrite) {
+    if (this.needsFullRewrite || !this.flushed || this.#isReplacing) {
       return this.rewrite();
     }
     this.#retitling += 1;
@@ -109,9 +113,50 @@ class Persistence {
       );
       return tooLong ? this.rewrite() : undefined;
     } catch (error) {
-      throw this.#fail(error);
+      throw this.#failToRewrite(error);
     } finally {
       this.#retitling -= 1;
+    }
+  }
+
+  /**
+   * Goes on with another file once this one has been moved there. What is added in the meantime is
+   * written to where the file is then. A failed move changes nothing.
+   *
+   * @param backend writer of the other file
+   * @param move see `FileMove`
+   */
+  async relocate(backend, move) {
+    const earlier = Promise.allSettled(this.#underWay());
+    const moving = earlier.then(() => this.#relocateNow(backend, move));
+    this.#moving = moving;
+    registerUnfinished(this);
+    try {
+      if ((await moving) || this.#table.core.hasAssistant) {
+        await this.writeHeader();
+      }
+    } finally {
+      this.#schedule();
+    }
+  }
+
+  async #relocateNow(backend, move) {
+    try {
+      const incomplete = await this.#backend.close().catch(() => true);
+      this.#finishMove = () => {
+        if (move.finishNow()) {
+          this.#backend = backend;
+        }
+      };
+      const existed = await move.run();
+      this.#backend = backend;
+      this.flushed &&= existed;
+      this.needsFullRewrite ||= incomplete || this.#latch !== undefined;
+      this.#latch = undefined;
+      return existed;
+    } finally {
+      this.#moving = undefined;
+      this.#finishMove = undefined;
     }
   }
 
@@ -152,7 +197,8 @@ class Persistence {
   /** For the end of the process: writes what is left before it returns. */
   writeBlocking() {
     try {
-      const isRewriting = this.#rewriting || this.#nextRewrite || this.#retitling > 0;
+      this.#finishMove?.();
+      const isRewriting = this.#isReplacing || this.#retitling > 0;
       if (!this.#hasWork() && !isRewriting && !this.#latch && this.#inFlight.size === 0) {
         return;
       }
@@ -173,6 +219,19 @@ class Persistence {
     this.#wrote(this.#table.count);
   }
 
+  /** Whether the file is being replaced or moved, or about to be. */
+  get #isReplacing() {
+    return Boolean(this.#rewriting || this.#nextRewrite || this.#moving);
+  }
+
+  get #isBusy() {
+    return this.#inFlight.size > 0 || this.#isReplacing;
+  }
+
+  #underWay() {
+    return [...this.#inFlight, this.#nextRewrite, this.#rewriting, this.#moving];
+  }
+
   /** Whether an entry that was added now would be written. */
   #isDue() {
     return this.#ensured || this.#table.core.hasAssistant;
@@ -189,8 +248,8 @@ class Persistence {
   /** Hands over what is due. Errors are latched, never thrown. */
   #commit() {
     this.#scheduled = false;
-    if (this.#rewriting || this.#nextRewrite) {
-      // A coming rewrite takes in everything; after a running one this is called again.
+    if (this.#isReplacing) {
+      // A coming rewrite takes in everything; after a running one, or a move, this is called again.
       return;
     }
     if (this.#hasWork() && (this.needsFullRewrite || !this.flushed)) {
@@ -251,10 +310,8 @@ class Persistence {
     try {
       await this.#track(this.#backend.rewrite(this.#table, this.#rewriteOptions()));
     } catch (error) {
-      this.#owesRewrite = true;
-      this.needsFullRewrite = true;
       this.#rewriting = undefined;
-      throw this.#fail(error);
+      throw this.#failToRewrite(error);
     }
     this.#rewriting = undefined;
     this.#wrote(covered);
@@ -285,11 +342,8 @@ class Persistence {
   async #settle() {
     do {
       this.#commit();
-      await Promise.allSettled([...this.#inFlight, this.#nextRewrite, this.#rewriting]);
-    } while (
-      (this.#inFlight.size > 0 || this.#nextRewrite || this.#rewriting || this.#hasWork()) &&
-      !this.#latch
-    );
+      await Promise.allSettled(this.#underWay());
+    } while ((this.#isBusy || this.#hasWork()) && !this.#latch);
   }
 
   #hasWork() {
@@ -330,8 +384,7 @@ class Persistence {
   }
 
   #unregisterIfFinished() {
-    const isBusy = this.#inFlight.size > 0 || this.#nextRewrite || this.#rewriting;
-    if (!isBusy && !this.#scheduled && !this.#latch && !this.#hasWork()) {
+    if (!this.#isBusy && !this.#scheduled && !this.#latch && !this.#hasWork()) {
       unregisterFinished(this);
     }
   }
@@ -343,16 +396,19 @@ class Persistence {
     }
   }
 
-  /** Latches the first error and logs it; gives back the error to be thrown. */
+  /** Like `#fail`; whatever was to be written, the whole file must be now. */
+  #failToRewrite(error) {
+    this.#owesRewrite = true;
+    this.needsFullRewrite = true;
+    return this.#fail(error);
+  }
+
+  /** Latches the first error; gives back the error to be thrown. */
   #fail(error) {
-    const failure = error instanceof Error ? error : new Error(String(error));
+    const failure = asError(error);
     if (!this.#latch) {
       this.#latch = failure;
-      log("error", "Session persistence error.", {
-        sessionFile: this.filePath,
-        error: failure.message,
-        stack: failure.stack,
-      });
+      logPersistError(this.filePath, failure);
     }
     return failure;
   }

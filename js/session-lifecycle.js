@@ -6,12 +6,12 @@
  * `persist`, `storage`, `blobsDir`.
  */
 
-const fs = require("node:fs");
 const path = require("node:path");
 
 const { backendFor } = require("./backends.js");
 const { EntryTable } = require("./entry-table.js");
 const { CURRENT_SESSION_VERSION } = require("./entries.js");
+const { FileMove } = require("./file-move.js");
 const { storageOptions } = require("./file-session-storage.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
@@ -195,7 +195,7 @@ function forkState(scope, old) {
     cwd: scope.cwd,
     parentSession: old.sessionId,
   };
-  const state = new SessionState(header, old.table);
+  const state = new SessionState(header, old.table.copy());
   state.leafId = old.leafId;
   state.usage = old.usage;
   state.name = old.name;
@@ -265,66 +265,11 @@ function branchState(scope, old, slot) {
   return state;
 }
 
-/** Renames a file or directory; gives whether there was one. Never over something that exists. */
-async function renameIfThere(from, to) {
-  if (!fs.existsSync(from)) {
-    return false;
-  }
-  if (fs.existsSync(to)) {
-    throw codedError(`File already exists: ${to}`, "EEXIST", to);
-  }
-  try {
-    await fs.promises.rename(from, to);
-    return true;
-  } catch (error) {
-    if (error.code === "ENOENT") {
-      return false;
-    }
-    throw error;
-  }
-}
-
-/** True for two spellings of one directory: a session can be told to move to where it is. */
-function isSameDirectory(one, other) {
-  try {
-    return one === other || fs.realpathSync(one) === fs.realpathSync(other);
-  } catch {
-    return false;
-  }
-}
-
-/** Moves a session's artifacts and then its file into a directory; all or nothing. */
-async function moveFiles(scope, file, target) {
-  const moved = path.join(target, path.basename(file));
-  const artifacts = native.artifactsDirOf(file);
-  const movedArtifacts = path.join(target, path.basename(artifacts));
-  const existed = scope.storage.existsSync(file);
-  if (isSameDirectory(path.dirname(file), target) && existed === fs.existsSync(file)) {
-    return { existed, moved };
-  }
-  if (existed && fs.existsSync(moved)) {
-    throw codedError(`File already exists: ${moved}`, "EEXIST", moved);
-  }
-  const hadArtifacts = await renameIfThere(artifacts, movedArtifacts);
-  if (existed) {
-    try {
-      await fs.promises.rename(file, moved);
-    } catch (error) {
-      if (hadArtifacts) {
-        await rollBack(movedArtifacts, artifacts);
-      }
-      throw error;
-    }
-  }
-  return { existed, moved };
-}
-
-async function rollBack(from, to) {
-  try {
-    await fs.promises.rename(from, to);
-  } catch (error) {
-    throw new Error(`Failed to move artifacts and rollback: ${error.message}`, { cause: error });
-  }
+/** Moves a session to a directory; its persistence goes on there. */
+async function moveState(scope, state, target, arrive) {
+  const move = new FileMove(scope.storage, state.file, target, arrive);
+  const backend = backendFor(scope.storage, move.destination, scope.blobsDir);
+  await state.persistence.relocate(backend, move);
 }
 
 module.exports = {
@@ -332,7 +277,7 @@ module.exports = {
   branchState,
   forkFile,
   forkState,
-  moveFiles,
+  moveState,
   newState,
   openState,
   read,

@@ -49,6 +49,8 @@ class SessionManager {
   #refusedToLeave = false;
   /** Files that were left while work for them was under way. */
   #leaving = new Set();
+  /** Settles with the move that was asked for last. */
+  #moving = Promise.resolve();
 
   /** Not for callers: use the static methods. */
   constructor(cwd, sessionDir, persist, storage) {
@@ -174,23 +176,10 @@ class SessionManager {
 
   async moveTo(newCwd) {
     const cwd = path.resolve(requireString(newCwd, "newCwd"));
-    if (cwd === this.cwd) {
-      return;
-    }
-    const target = moveTarget(this.sessionDir, this.cwd, cwd, this.storage);
-    const old = this.#state;
-    let moved;
-    if (this.persist && old.file !== undefined) {
-      await this.#leave();
-      moved = await lifecycle.moveFiles(this.#scope(), old.file, target);
-    }
-    this.cwd = cwd;
-    this.sessionDir = target;
-    old.header.cwd = cwd;
-    if (moved) {
-      await this.#follow(moved);
-    }
-    this.#leaveBreadcrumb();
+    const earlier = this.#moving;
+    const moving = earlier.then(() => this.#moveTo(cwd));
+    this.#moving = moving.catch(() => {});
+    await moving;
   }
 
   async rewriteEntries() {
@@ -217,6 +206,7 @@ class SessionManager {
 
   async setSessionName(name, source = "auto") {
     requireString(name, "name");
+    requireString(source, "source");
     const state = this.#state;
     const title = name.replace(CONTROL, " ").replace(/ +/g, " ").trim();
     if (title === "" || (state.titleSource === "user" && source === "auto")) {
@@ -570,18 +560,26 @@ class SessionManager {
     }
   }
 
-  /** Goes on with the file where it was moved to. */
-  async #follow({ existed, moved }) {
-    const state = this.#state;
-    const { flushed, needsFullRewrite } = state.persistence;
-    lifecycle.attach(this.#scope(), state, moved, {
-      onDisk: existed && flushed,
-      needsFullRewrite,
-    });
-    this.#artifacts = undefined;
-    if (existed || state.table.core.hasAssistant) {
-      await state.persistence.writeHeader();
+  async #moveTo(cwd) {
+    if (cwd === this.cwd) {
+      return;
     }
+    const target = moveTarget(this.sessionDir, this.cwd, cwd, this.storage);
+    const state = this.#state;
+    const arrive = (file) => {
+      this.cwd = cwd;
+      this.sessionDir = target;
+      state.header.cwd = cwd;
+      state.file = file;
+      this.#artifacts = undefined;
+    };
+    if (state.persistence) {
+      await this.#leave();
+      await lifecycle.moveState(this.#scope(), state, target, arrive);
+    } else {
+      arrive(state.file);
+    }
+    this.#leaveBreadcrumb();
   }
 
   #artifactManager() {

@@ -81,6 +81,18 @@ impl SessionCore {
         core
     }
 
+    /// A session with the same entries, which goes its own way from now on.
+    #[napi(catch_unwind)]
+    pub fn copy(&self) -> SessionCore {
+        Self {
+            tree: RefCell::new(self.tree()),
+            texts: RefCell::new(self.texts().fork()),
+            blobs: self.blobs.clone(),
+            missing: RefCell::default(),
+            next_text: Cell::default(),
+        }
+    }
+
     /// A new entry id that this session does not use yet.
     #[napi(catch_unwind)]
     pub fn fresh_id(&self, now: f64) -> String {

@@ -158,6 +158,11 @@ impl SharedTexts {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// The same table, to be replaced on its own.
+    pub fn fork(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.snapshot())))
+    }
+
     /// Puts a new table in place, unless the session has moved on to another one since `base`.
     pub fn replace(&self, base: &Arc<TextTable>, table: TextTable) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
