@@ -5,9 +5,10 @@
 //! thread at any moment.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 
 use napi::bindgen_prelude::{AsyncTask, Env, ToNapiValue, TypeName};
-use napi::{Status, Task};
+use napi::{Status, Task, ValueType, sys};
 
 use super::error::to_js;
 use crate::{Error, Result};
@@ -27,7 +28,7 @@ pub struct Blocking<V: 'static> {
 
 impl<V: ToNapiValue + TypeName + 'static> Task for Blocking<V> {
     type Output = Result<Finish<V>>;
-    type JsValue = V;
+    type JsValue = Answer<V>;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
         let Some(work) = self.work.take() else {
@@ -38,11 +39,56 @@ impl<V: ToNapiValue + TypeName + 'static> Task for Blocking<V> {
         Ok(outcome.unwrap_or_else(|_| Err(Error::Internal("panic in the background".to_owned()))))
     }
 
-    fn resolve(&mut self, env: Env, output: Self::Output) -> napi::Result<V> {
-        let finish = output.map_err(|error| to_js(&env, &error))?;
-        let finished = catch_unwind(AssertUnwindSafe(|| finish(&env)));
-        finished.unwrap_or_else(|_| Err(napi::Error::new(Status::GenericFailure, "panic")))
+    fn resolve(&mut self, env: Env, output: Self::Output) -> napi::Result<Self::JsValue> {
+        let finished = catch_unwind(AssertUnwindSafe(|| match output {
+            Ok(finish) => finish(&env),
+            Err(error) => Err(to_js(&env, &error)),
+        }));
+        Ok(Answer(finished.unwrap_or_else(|_| {
+            Err(napi::Error::new(Status::GenericFailure, "panic"))
+        })))
     }
+}
+
+/// What a promise is settled with: a value, or the reason of a rejection.
+///
+/// A worker that is terminated can make no objects any more, and so no error that says so; Bun 1.3
+/// then crashes on the attempt to reject. Its promises are settled with `undefined`: nobody will
+/// hear of it.
+pub struct Answer<V>(napi::Result<V>);
+
+impl<V: TypeName> TypeName for Answer<V> {
+    fn type_name() -> &'static str {
+        V::type_name()
+    }
+
+    fn value_type() -> ValueType {
+        V::value_type()
+    }
+}
+
+impl<V: ToNapiValue> ToNapiValue for Answer<V> {
+    unsafe fn to_napi_value(env: sys::napi_env, answer: Self) -> napi::Result<sys::napi_value> {
+        let value = answer.0.and_then(|value| {
+            // SAFETY: the caller vouches for `env`.
+            unsafe { V::to_napi_value(env, value) }
+        });
+        match value {
+            Err(_) if !can_make_objects(env) => {
+                // SAFETY: as above.
+                unsafe { <() as ToNapiValue>::to_napi_value(env, ()) }
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Whether the thread still runs JavaScript.
+fn can_make_objects(env: sys::napi_env) -> bool {
+    let mut object = ptr::null_mut();
+    // SAFETY: called on the JS thread with its environment; the object is left to the collector.
+    let status = unsafe { sys::napi_create_object(env, &mut object) };
+    status == sys::Status::napi_ok && !object.is_null()
 }
 
 /// Runs `work` on the pool. `finish` runs on the JS thread and may create JS values; a core error

@@ -3,7 +3,8 @@
 //! Lines end at byte 0x0A and nowhere else. The rules for what is not one value per line:
 //!
 //! * blank lines and a byte-order mark at the start are passed over;
-//! * a value may span lines (pretty-printed files) when the lines together are valid;
+//! * a value may span lines (pretty-printed files) when the lines together are valid; looking for
+//!   its end is given up in files with very many torn lines;
 //! * bytes behind a value on its line are offered as *glued* values where they are such, else junk;
 //! * a line that is no value is junk, except for whole values behind its torn part, again offered
 //!   as glued;
@@ -26,6 +27,8 @@ pub const LONGEST_LINE: usize = 512 << 20;
 const LONGEST_MULTILINE: usize = 8 << 20;
 /// How much is searched for glued values in one line, as a multiple of its length.
 const SALVAGE_EFFORT: usize = 8;
+/// How much is read in vain for values that might span lines, as a multiple of the text before them.
+const LOOKAHEAD_EFFORT: u64 = 8;
 
 /// A piece of the text. Offsets count from the start of the text.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub struct Lines<R> {
     /// When the current line has been read in part: where its rest ends.
     rest_of_line: Option<usize>,
     last_byte: Option<u8>,
+    /// Bytes behind their first lines that were read for values that did not span lines.
+    read_in_vain: u64,
     /// Bytes of the first buffer.
     chunk: usize,
 }
@@ -88,6 +93,7 @@ impl<R: Read> Lines<R> {
             exhausted: false,
             rest_of_line: None,
             last_byte: None,
+            read_in_vain: 0,
         }
     }
 
@@ -296,8 +302,12 @@ impl<R: Read> Lines<R> {
         line_end: usize,
         parse: &mut impl FnMut(&mut Cursor<'_>) -> Step<T>,
     ) -> io::Result<Option<Piece<T>>> {
+        let allowed = self.offset(self.start).saturating_mul(LOOKAHEAD_EFFORT);
+        if self.read_in_vain > allowed.saturating_add(LONGEST_MULTILINE as u64) {
+            return Ok(None);
+        }
         let first_line = line_end - self.start;
-        loop {
+        let beyond = loop {
             let mut cursor = Cursor::at(self.text(self.end), self.start);
             match cursor.skip() {
                 Ok(span) => {
@@ -307,15 +317,17 @@ impl<R: Read> Lines<R> {
                         return Ok(self.take_multiline(parse));
                     }
                 }
-                Err(Fault::Syntax(_)) => return Ok(None),
+                Err(Fault::Syntax(at)) => break at.saturating_sub(self.start + first_line),
                 Err(Fault::Incomplete) => {
                     let beyond = self.end - self.start - first_line;
                     if beyond > LONGEST_MULTILINE || self.exhausted || !self.fill()? {
-                        return Ok(None);
+                        break beyond;
                     }
                 }
             }
-        }
+        };
+        self.read_in_vain += beyond as u64;
+        Ok(None)
     }
 
     /// The value that starts here and the rest of its last line are in the buffer.

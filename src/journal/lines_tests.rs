@@ -78,6 +78,16 @@ fn torn_lines_do_not_swallow_their_neighbours() {
 }
 
 #[test]
+fn torn_lines_that_could_all_go_on_cost_time_in_proportion() {
+    const TORN: &[u8] = b"{\"a\":[\n";
+    let count = 300_000;
+    let text = [TORN.repeat(count).as_slice(), b"5\n"].concat();
+    let found = pieces_with(&text, usize::MAX);
+    assert_eq!(found.len(), count + 1);
+    assert_eq!(found.last().unwrap(), "=5");
+}
+
+#[test]
 fn values_may_span_lines() {
     assert_eq!(
         pieces("{\n  \"a\": [\n1\n]\n}\n5\n"),
