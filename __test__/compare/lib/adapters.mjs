@@ -36,7 +36,8 @@ function attached(entries, before) {
   const parents = new Map(before.map(({ id, parentId }) => [id, parentId]));
   const ids = new Set(entries.map(({ id }) => id));
   const isLost = ({ parentId }) => parents.has(parentId) && !ids.has(parentId);
-  const ancestor = (id) => (parents.has(id) && !ids.has(id) ? ancestor(parents.get(id)) : id);
+  const known = (id) => (ids.has(id) ? id : ancestor(parents.get(id)));
+  const ancestor = (id) => (parents.has(id) ? known(id) : null);
   const attach = (entry) =>
     isLost(entry) ? { ...entry, parentId: ancestor(entry.parentId) } : entry;
   return entries.some(isLost) ? entries.map(attach) : undefined;
