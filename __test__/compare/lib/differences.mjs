@@ -264,6 +264,16 @@ export const RULES = [
     },
   },
   {
+    name: "a new title or directory is written although there is such an entry",
+    judge(context) {
+      const { command, a, b } = context;
+      const changes = ["setSessionName", "moveTo"].includes(command.op);
+      const odd = hadOdd(context, "bigint") || hadOdd(context, "cycle");
+      const written = a.result?.rejects !== undefined && b.result?.resolves !== undefined;
+      return changes && odd && written ? "stop" : undefined;
+    },
+  },
+  {
     name: "leaving a session with such an entry fails once and changes nothing",
     judge(context) {
       const { command, b } = context;
