@@ -13,7 +13,7 @@ import { type Loose, loose, unchecked } from "./support/loose.js";
 import { fileOf } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
-import { smallSession } from "./support/session-files.js";
+import { entryIds, smallSession } from "./support/session-files.js";
 
 const box = useSandbox();
 
@@ -273,6 +273,36 @@ describe("a storage of the caller's own", () => {
     await manager.flush();
     expect(written.length).toBeGreaterThan(0);
     expect(fs.existsSync(fileOf(manager))).toBe(true);
+  });
+
+  it("has everything at the end of the process, even if a rename ends after that", async () => {
+    const pending: (() => void)[] = [];
+    class SlowRenames extends FileSessionStorage {
+      override rename(from: string, to: string): Promise<void> {
+        return new Promise((resolve) => {
+          pending.push(() => {
+            fs.renameSync(from, to);
+            resolve();
+          });
+        });
+      }
+    }
+    const manager = SessionManager.create(box.dir, box.makeDir("s"), new SlowRenames());
+    manager.appendMessage(userMessage());
+    const writing = manager.ensureOnDisk();
+    while (pending.length === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    manager.appendMessage(assistantMessage());
+    process.emit("exit", 0);
+    const ids = manager.getEntries().map((entry) => entry.id);
+    expect(entryIds(fileOf(manager))).toEqual(ids);
+    pending[0]?.();
+    expect(entryIds(fileOf(manager))).toEqual(ids);
+    await writing;
+    await manager.close();
+    expect(entryIds(fileOf(manager))).toEqual(ids);
+    expect(fs.readdirSync(box.path("s"))).toHaveLength(1);
   });
 
   it("fails appends and flush with its own error, and recovers", async () => {

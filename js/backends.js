@@ -85,6 +85,8 @@ class StorageBackend {
   #backlog = [];
   /** Operations that have not ended. */
   #pending = 0;
+  /** The new file while it is being renamed. */
+  #renaming;
 
   constructor(storage, filePath, blobsDir) {
     this.filePath = filePath;
@@ -131,7 +133,12 @@ class StorageBackend {
       const text = table.textOf(slot);
       lines.push(table.isEdited(slot) ? persistable(text) : text);
     }
-    this.#storage.writeTextSync(this.filePath, `${lines.join("\n")}\n`);
+    const content = `${lines.join("\n")}\n`;
+    // A rename that is under way may be carried out after this: then, too, everything must be there.
+    if (this.#renaming !== undefined && this.#storage.existsSync(this.#renaming)) {
+      this.#storage.writeTextSync(this.#renaming, content);
+    }
+    this.#storage.writeTextSync(this.filePath, content);
   }
 
   /** Storages have no way to write in place. */
@@ -231,10 +238,13 @@ class StorageBackend {
       await writer.flush();
       await writer.close();
       writer = undefined;
+      this.#renaming = temp;
       await this.#storage.rename(temp, this.filePath);
     } catch (error) {
       await this.#cleanUp(writer, temp);
       throw error;
+    } finally {
+      this.#renaming = undefined;
     }
   }
 
