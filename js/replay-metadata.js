@@ -10,18 +10,19 @@ function stripReplayMetadata(entries) {
   let changed = false;
   for (const entry of entries) {
     const message = entry?.type === "message" ? entry.message : undefined;
-    if (
-      message?.role === "assistant" &&
-      message.providerPayload?.type === "openaiResponsesHistory"
-    ) {
-      entry.message = withoutReplayMetadata(message);
-      changed = true;
+    if (message?.role === "assistant") {
+      entry.message = sanitizeRehydratedOpenAIResponsesAssistantMessage(message);
+      changed ||= entry.message !== message;
     }
   }
   return changed;
 }
 
-function withoutReplayMetadata(message) {
+/** A message of an assistant without replay metadata: a copy, or the message when it has none. */
+function sanitizeRehydratedOpenAIResponsesAssistantMessage(message) {
+  if (message.providerPayload?.type !== "openaiResponsesHistory") {
+    return message;
+  }
   const signed = (block) => block?.type === "thinking" && block.thinkingSignature !== undefined;
   const copy = { ...message, providerPayload: undefined };
   if (Array.isArray(message.content) && message.content.some(signed)) {
@@ -32,4 +33,4 @@ function withoutReplayMetadata(message) {
   return copy;
 }
 
-module.exports = { stripReplayMetadata };
+module.exports = { sanitizeRehydratedOpenAIResponsesAssistantMessage, stripReplayMetadata };
