@@ -43,9 +43,7 @@ function formatOutputNotice(meta) {
 }
 
 function limitText(limit, what) {
-  return (
-    limit && `${limit.reached} ${what} limit reached. Use limit=${limit.suggestion} for more`
-  );
+  return limit && `${limit.reached} ${what} limit reached. Use limit=${limit.suggestion} for more`;
 }
 
 function truncationText(cut) {
