@@ -14,7 +14,7 @@ const {
   estimateTokens,
   getLastAssistantUsage,
 } = require("./tokens.js");
-const { optionalObject, requireArray, requireNumber } = require("./validate.js");
+const { optionsWith, requireArray, requireNumber } = require("./validate.js");
 
 const DEFAULTS = Object.freeze({
   enabled: true,
@@ -129,7 +129,7 @@ function calibrated(keepRecentTokens, usage, messages) {
 /** What to summarise and what to keep of a branch; undefined when there is nothing to summarise. */
 function prepareCompaction(pathEntries, settings) {
   requireArray(pathEntries, "pathEntries");
-  const effective = { ...DEFAULTS, ...optionalObject(settings, "settings") };
+  const effective = optionsWith(DEFAULTS, settings, "settings");
   const previousAt = pathEntries.findLastIndex((entry) => entry?.type === "compaction");
   const start = previousAt + 1;
   const end = pathEntries.length;
@@ -180,7 +180,7 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 function shouldCompact(contextTokens, contextWindow, settings) {
   requireNumber(contextTokens, "contextTokens");
   requireNumber(contextWindow, "contextWindow");
-  const effective = { ...DEFAULTS, ...optionalObject(settings, "settings") };
+  const effective = optionsWith(DEFAULTS, settings, "settings");
   if (!effective.enabled || effective.strategy === "off" || contextWindow <= 0) {
     return false;
   }

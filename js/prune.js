@@ -3,7 +3,7 @@
 /** Takes old output of tools out of a conversation. */
 
 const { estimateTokens, tokensOf } = require("./tokens.js");
-const { optionalObject, requireArray } = require("./validate.js");
+const { optionsWith, requireArray } = require("./validate.js");
 
 const DEFAULTS = Object.freeze({
   protectTokens: 40000,
@@ -38,7 +38,7 @@ function candidates(entries, config) {
 /** Replaces old output by a notice, in the given entries, if that saves enough. */
 function pruneToolOutputs(entries, config) {
   requireArray(entries, "entries");
-  const effective = { ...DEFAULTS, ...optionalObject(config, "config") };
+  const effective = optionsWith(DEFAULTS, config, "config");
   const found = candidates(entries, effective);
   const tokensSaved = found.reduce((total, { saved }) => total + saved, 0);
   if (found.length === 0 || tokensSaved < effective.minimumSavings) {
