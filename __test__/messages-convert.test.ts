@@ -266,9 +266,11 @@ describe("conversion", () => {
       image,
     ]);
     expect(converted.content[1]).toBe(image);
-    expect(convertOne({ role: "fileMention", files: [], timestamp: 4 }).content).toEqual([
-      text("<system-reminder>\n\n</system-reminder>"),
-    ]);
+    for (const none of [[], undefined]) {
+      expect(convertOne({ role: "fileMention", files: none, timestamp: 4 }).content).toEqual([
+        text("<system-reminder>\n\n</system-reminder>"),
+      ]);
+    }
   });
 
   it.each([0, null, 5])("leaves only text of results pruned at %s", (prunedAt) => {

@@ -114,7 +114,8 @@ function textOf(content) {
   return content.map((block) => (block?.type === "text" ? block.text : "")).join("");
 }
 
-function mentionedFiles(files) {
+function mentionedFiles(list) {
+  const files = Array.isArray(list) ? list : [];
   const texts = files.map(
     (file) => `<file path="${file.path}">\n${file.content ? `${file.content}\n` : ""}</file>`,
   );

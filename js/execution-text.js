@@ -4,6 +4,8 @@
 
 const { posix: path } = require("node:path");
 
+const { requireObject } = require("./validate.js");
+
 const fenced = (text, language = "") => `\`\`\`${language}\n${text}\n\`\`\``;
 
 /** How a run ended, or nothing for a run that went well. */
@@ -16,12 +18,14 @@ function outcome(message, subject, failure) {
 }
 
 function bashExecutionToText(message) {
+  requireObject(message, "message");
   const output = message.output ? fenced(message.output) : "(no output)";
   const end = outcome(message, "command", "Command exited");
   return `Ran \`${message.command}\`\n${output}${end}${formatOutputNotice(message.meta)}`;
 }
 
 function pythonExecutionToText(message) {
+  requireObject(message, "message");
   const output = message.output ? `Output:\n${fenced(message.output)}` : "(no output)";
   const end = outcome(message, "execution", "Execution failed");
   const code = fenced(message.code, "python");

@@ -2,6 +2,8 @@
 
 /** Replay metadata of provider connections, which must not be used again once a session was closed. */
 
+const { requireObject } = require("./validate.js");
+
 /**
  * Replaces the messages of assistants that carry replay metadata of a closed provider connection by
  * copies without it. Gives whether there were any.
@@ -20,6 +22,7 @@ function stripReplayMetadata(entries) {
 
 /** A message of an assistant without replay metadata: a copy, or the message when it has none. */
 function sanitizeRehydratedOpenAIResponsesAssistantMessage(message) {
+  requireObject(message, "message");
   if (message.providerPayload?.type !== "openaiResponsesHistory") {
     return message;
   }

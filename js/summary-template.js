@@ -2,6 +2,8 @@
 
 /** Summaries as text for the model: a template around them, and blank lines in order. */
 
+const { requireString } = require("./validate.js");
+
 /** The wording of programs that bring none of their own. */
 const BRANCH_SUMMARY_TEMPLATE = `The conversation was taken up again at an earlier point. What happened on the path that was left, in short:
 
@@ -19,6 +21,7 @@ const PLACEHOLDER = "{{summary}}";
 
 /** Puts a summary into a template and tidies the result. */
 function renderSummaryTemplate(template, summary) {
+  requireString(template, "template");
   // A function, because a text would be searched for patterns like "$&".
   return tidy(template.replaceAll(PLACEHOLDER, () => summary ?? ""));
 }

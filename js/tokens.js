@@ -5,11 +5,13 @@
  * JavaScript strings are known without looking at the text, so this is done here.
  */
 
-const { requireArray } = require("./validate.js");
+const { requireArray, requireObject } = require("./validate.js");
 
 const UNITS_PER_TOKEN = 4;
 /** What an image in a tool's output counts for, in units of text. */
 const UNITS_PER_IMAGE = 4800;
+
+const isObject = (value) => value !== null && typeof value === "object";
 
 const lengthOf = (text) => (typeof text === "string" ? text.length : 0);
 
@@ -73,11 +75,13 @@ const promptOf = (usage) => count(usage.input) + count(usage.cacheRead) + count(
 
 /** Size of the context after an answer with this usage. */
 function calculateContextTokens(usage) {
+  requireObject(usage, "usage");
   return count(usage.totalTokens) || promptOf(usage) + count(usage.output);
 }
 
 /** Size of the prompt that was answered with this usage. */
 function calculatePromptTokens(usage) {
+  requireObject(usage, "usage");
   const prompt = promptOf(usage);
   return prompt > 0 ? prompt : calculateContextTokens(usage);
 }
@@ -85,16 +89,16 @@ function calculatePromptTokens(usage) {
 /** The usage of the last answer that was neither aborted nor failed. */
 function getLastAssistantUsage(entries) {
   requireArray(entries, "entries");
-  const answer = entries.findLast((entry) => {
+  const found = entries.findLast((entry) => {
     const message = entry?.type === "message" ? entry.message : undefined;
     return (
       message?.role === "assistant" &&
       message.stopReason !== "aborted" &&
       message.stopReason !== "error" &&
-      Boolean(message.usage)
+      isObject(message.usage)
     );
   });
-  return answer?.message.usage;
+  return found?.message.usage;
 }
 
 module.exports = {

@@ -71,9 +71,10 @@ export declare function findTurnStartIndex(
 
 /**
  * Where to cut the entries from `start` to before `end`, so that the messages kept are estimated at
- * `keepRecentTokens` or a little less. Never cuts between a call and its result. Settings, labels and
- * insertions before the first kept message are kept too; when the cut lands on one of them it counts
- * as one through the turn before.
+ * `keepRecentTokens` or a little less. What is kept never begins with the result of a tool; where nothing
+ * recent can be cut at, the first place of all is taken. Settings, labels and insertions before the
+ * first kept message are kept too; when the cut lands on one of them it counts as one through the
+ * turn before.
  */
 export declare function findCutPoint(
   entries: readonly SessionEntry[],
