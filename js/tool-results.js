@@ -12,12 +12,9 @@ const MISSING_RESULT_NOTICE = "Tool execution was interrupted (session recovery)
 
 const isToolCall = (block) => block?.type === "toolCall";
 
-/** Ids of a message's tool calls, each once. */
-function callsOf(message) {
-  if (message.role !== "assistant" || !Array.isArray(message.content)) {
-    return [];
-  }
-  return [...new Set(message.content.filter(isToolCall).map((block) => block.id))];
+/** Content that may hold tool calls. */
+function answerOf({ role, content }) {
+  return role === "assistant" && Array.isArray(content) ? content : [];
 }
 
 /** The messages as numbers (`src/messages/repair.rs`) and the ids by number. */
@@ -39,11 +36,16 @@ function pack(messages) {
       packed.push(1, numberOf(message.toolCallId));
       continue;
     }
-    const calls = callsOf(message);
-    packed.push(calls.length === 0 ? 0 : 1 + calls.length);
-    for (const id of calls) {
+    const head = packed.push(0) - 1;
+    for (const block of answerOf(message)) {
+      if (isToolCall(block)) {
+        packed.push(numberOf(block.id));
+      }
+    }
+    const calls = packed.length - head - 1;
+    if (calls > 0) {
+      packed[head] = 1 + calls;
       anyCalls = true;
-      packed.push(numberOf(id));
     }
   }
   return { packed, ids, anyCalls };

@@ -17,7 +17,7 @@ pub enum Message<'a> {
     Other,
     /// The result of a call.
     Result(u32),
-    /// An assistant message with its calls, each once, in order.
+    /// An assistant message with its calls in order; repeated ones count once.
     Calls(&'a [u32]),
 }
 
@@ -325,6 +325,7 @@ mod tests {
         let cases = [
             ("A[x] . x", "A[x] x ."),
             ("A[xy] x . y .", "A[xy] x y . ."),
+            ("A[xyx] . x x", "A[xyx] x y! . x"),
             ("A[x] A[yz] x y . z", "A[x] x A[yz] z y ."),
             ("A[x] .", "A[x] x! ."),
             ("A[x] . A[y] y .", "A[x] x! . A[y] y ."),
