@@ -359,6 +359,7 @@ describe("lists of files", () => {
       "s\n\n<modified-files>\nc\n</modified-files>",
     );
     expect(upsertFileOperations("s\n", [], [])).toBe("s");
+    expect(upsertFileOperations(" ", ["a"], [])).toBe("<read-files>\na\n</read-files>");
   });
 
   it("are cut", () => {

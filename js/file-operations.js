@@ -75,7 +75,8 @@ function upsertFileOperations(summary, readFiles, modifiedFiles) {
   requireArray(modifiedFiles, "modifiedFiles");
   const text = summary.replace(SECTIONS, "").trimEnd();
   const lists = [...section("read-files", readFiles), ...section("modified-files", modifiedFiles)];
-  return lists.length === 0 ? text : `${text}\n\n${lists.join("\n")}`;
+  const parts = [text, lists.join("\n")];
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
 module.exports = {
