@@ -2,8 +2,9 @@
 
 /** A conversation as one text, for a model that is to summarise it. */
 
-const { textOf } = require("./convert.js");
+const { contentText } = require("./convert.js");
 const { requireArray } = require("./validate.js");
+const { text, textOf } = require("./values.js");
 
 /** How much of a tool's output is shown, in UTF-16 units. */
 const SHOWN_OUTPUT = 2000;
@@ -17,9 +18,9 @@ function serializeConversation(messages) {
 function paragraphs(message) {
   switch (message?.role) {
     case "user":
-      return labelled("User", textOf(message.content));
+      return labelled("User", contentText(message.content));
     case "toolResult":
-      return labelled("Tool result", shortened(textOf(message.content)));
+      return labelled("Tool result", shortened(contentText(message.content)));
     case "assistant":
       return Array.isArray(message.content) ? answer(message.content) : [];
     default:
@@ -27,12 +28,14 @@ function paragraphs(message) {
   }
 }
 
-const labelled = (label, text) => (text === "" ? [] : [`[${label}]: ${text}`]);
+const labelled = (label, said) => (said === "" ? [] : [`[${label}]: ${said}`]);
 
 function answer(blocks) {
   const part = (label, type, textOfBlock, separator) => {
     const chosen = blocks.filter((block) => block?.type === type);
-    return chosen.length === 0 ? [] : [`[${label}]: ${chosen.map(textOfBlock).join(separator)}`];
+    return chosen.length === 0
+      ? []
+      : [`[${label}]: ${chosen.map((block) => textOf(textOfBlock(block))).join(separator)}`];
   };
   return [
     ...part("Assistant thinking", "thinking", (block) => block.thinking, "\n"),
@@ -43,17 +46,17 @@ function answer(blocks) {
 
 function callText({ name, arguments: given }) {
   const list = Object.entries(given ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
-  return `${name}(${list.join(", ")})`;
+  return text`${name}(${list.join(", ")})`;
 }
 
 /** The beginning of a long text. A pair of surrogates is not taken apart. */
-function shortened(text) {
-  if (text.length <= SHOWN_OUTPUT) {
-    return text;
+function shortened(output) {
+  if (output.length <= SHOWN_OUTPUT) {
+    return output;
   }
-  const splitsPair = text.codePointAt(SHOWN_OUTPUT - 1) > 0xffff;
+  const splitsPair = output.codePointAt(SHOWN_OUTPUT - 1) > 0xffff;
   const end = splitsPair ? SHOWN_OUTPUT - 1 : SHOWN_OUTPUT;
-  return `${text.slice(0, end)}\n\n[... ${text.length - end} more characters truncated]`;
+  return `${output.slice(0, end)}\n\n[... ${output.length - end} more characters truncated]`;
 }
 
 module.exports = { serializeConversation };

@@ -10,6 +10,7 @@ const {
 } = require("./summary-template.js");
 const { withOrderedResults } = require("./tool-results.js");
 const { optionalObject, optionalString, requireArray } = require("./validate.js");
+const { text } = require("./values.js");
 
 const PRUNED_RESULT_NOTICE = "[Output truncated]";
 
@@ -33,12 +34,12 @@ function convertToLlm(messages, options) {
 /** The texts that a caller may choose. */
 function wordingOf(options) {
   const given = optionalObject(options, "options");
-  const text = (name) => optionalString(given[name], `options.${name}`);
+  const chosen = (name) => optionalString(given[name], `options.${name}`);
   return {
-    branchSummaryTemplate: text("branchSummaryTemplate") ?? BRANCH_SUMMARY_TEMPLATE,
-    compactionSummaryTemplate: text("compactionSummaryTemplate") ?? COMPACTION_SUMMARY_TEMPLATE,
-    missingResultNotice: text("missingResultNotice"),
-    prunedResultNotice: text("prunedResultNotice") ?? PRUNED_RESULT_NOTICE,
+    branchSummaryTemplate: chosen("branchSummaryTemplate") ?? BRANCH_SUMMARY_TEMPLATE,
+    compactionSummaryTemplate: chosen("compactionSummaryTemplate") ?? COMPACTION_SUMMARY_TEMPLATE,
+    missingResultNotice: chosen("missingResultNotice"),
+    prunedResultNotice: chosen("prunedResultNotice") ?? PRUNED_RESULT_NOTICE,
   };
 }
 
@@ -103,24 +104,27 @@ function resultContent({ content, prunedAt }, wording) {
   if (prunedAt === undefined) {
     return content;
   }
-  return [textBlock(textOf(content) || wording.prunedResultNotice)];
+  return [textBlock(contentText(content) || wording.prunedResultNotice)];
 }
 
 /** All text of a content, without separators. */
-function textOf(content) {
+function contentText(content) {
   if (!Array.isArray(content)) {
     return typeof content === "string" ? content : "";
   }
-  return content.map((block) => (block?.type === "text" ? block.text : "")).join("");
+  const texts = content.filter((block) => block?.type === "text").map((block) => block.text);
+  return texts.filter((each) => typeof each === "string").join("");
 }
 
 function mentionedFiles(list) {
-  const files = Array.isArray(list) ? list : [];
-  const texts = files.map(
-    (file) => `<file path="${file.path}">\n${file.content ? `${file.content}\n` : ""}</file>`,
+  const files = Array.isArray(list) ? list.filter(Boolean) : [];
+  const texts = files.map(({ path, content }) =>
+    content
+      ? text`<file path="${path}">\n${content}\n</file>`
+      : text`<file path="${path}">\n</file>`,
   );
-  const text = `<system-reminder>\n${texts.join("\n\n")}\n</system-reminder>`;
-  return [textBlock(text), ...files.flatMap((file) => file.image ?? [])];
+  const reminder = `<system-reminder>\n${texts.join("\n\n")}\n</system-reminder>`;
+  return [textBlock(reminder), ...files.flatMap((file) => file.image ?? [])];
 }
 
 /** Whether a message can be joined with one of its kind: from the user, text blocks only. */
@@ -155,4 +159,4 @@ function withJoinedTexts(messages) {
   return joined;
 }
 
-module.exports = { convertToLlm, textOf };
+module.exports = { convertToLlm, contentText };

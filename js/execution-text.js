@@ -5,8 +5,9 @@
 const { posix: path } = require("node:path");
 
 const { requireObject } = require("./validate.js");
+const { text, textOf } = require("./values.js");
 
-const fenced = (text, language = "") => `\`\`\`${language}\n${text}\n\`\`\``;
+const fenced = (content, language = "") => text`\`\`\`${language}\n${content}\n\`\`\``;
 
 /** How a run ended, or nothing for a run that went well. */
 function outcome(message, subject, failure) {
@@ -14,14 +15,14 @@ function outcome(message, subject, failure) {
     return `\n\n(${subject} cancelled)`;
   }
   const code = message.exitCode ?? 0;
-  return code === 0 ? "" : `\n\n${failure} with code ${code}`;
+  return code === 0 ? "" : text`\n\n${failure} with code ${code}`;
 }
 
 function bashExecutionToText(message) {
   requireObject(message, "message");
   const output = message.output ? fenced(message.output) : "(no output)";
   const end = outcome(message, "command", "Command exited");
-  return `Ran \`${message.command}\`\n${output}${end}${formatOutputNotice(message.meta)}`;
+  return text`Ran \`${message.command}\`\n${output}${end}${formatOutputNotice(message.meta)}`;
 }
 
 function pythonExecutionToText(message) {
@@ -40,38 +41,41 @@ function formatOutputNotice(meta) {
     limitText(limits?.matchLimit, "matches"),
     limitText(limits?.resultLimit, "results"),
     limitText(limits?.headLimit, "results"),
-    limits?.columnTruncated && `Some lines truncated to ${limits.columnTruncated.maxColumn} chars`,
+    limits?.columnTruncated &&
+      text`Some lines truncated to ${limits.columnTruncated.maxColumn} chars`,
   ].filter(Boolean);
   const notice = parts.length > 0 ? `\n\n[${parts.join(". ")}]` : "";
   return notice + diagnosticsText(meta?.diagnostics);
 }
 
 function limitText(limit, what) {
-  return limit && `${limit.reached} ${what} limit reached. Use limit=${limit.suggestion} for more`;
+  return (
+    limit && text`${limit.reached} ${what} limit reached. Use limit=${limit.suggestion} for more`
+  );
 }
 
 function truncationText(cut) {
   const { shownRange: shown } = cut;
-  let text =
+  let notice =
     shown && shown.end >= shown.start
-      ? `Showing lines ${shown.start}-${shown.end} of ${cut.totalLines}`
-      : `Showing ${cut.outputLines} of ${cut.totalLines} lines`;
+      ? text`Showing lines ${shown.start}-${shown.end} of ${cut.totalLines}`
+      : text`Showing ${cut.outputLines} of ${cut.totalLines} lines`;
   if (cut.truncatedBy === "bytes") {
-    text += ` (${sizeText(cut.maxBytes ?? cut.outputBytes)} limit)`;
+    notice += ` (${sizeText(cut.maxBytes ?? cut.outputBytes)} limit)`;
   }
   if (cut.nextOffset !== undefined && cut.nextOffset !== null) {
-    text += `. Use sel=L${cut.nextOffset} to continue`;
+    notice += text`. Use sel=L${cut.nextOffset} to continue`;
   }
   if (cut.artifactId !== undefined && cut.artifactId !== null) {
-    text += `. Read artifact://${cut.artifactId} for full output`;
+    notice += text`. Read artifact://${cut.artifactId} for full output`;
   }
-  return text;
+  return notice;
 }
 
 /** A number of bytes in the largest unit that gives at least 1. */
 function sizeText(bytes) {
-  if (bytes < 1024) {
-    return `${bytes}B`;
+  if (typeof bytes !== "number" || bytes < 1024) {
+    return text`${bytes}B`;
   }
   const [unit, factor] =
     bytes < 1024 ** 2 ? ["KB", 1024] : bytes < 1024 ** 3 ? ["MB", 1024 ** 2] : ["GB", 1024 ** 3];
@@ -83,7 +87,7 @@ function diagnosticsText(diagnostics) {
   if (!Array.isArray(messages) || messages.length === 0) {
     return "";
   }
-  return `\n\nLSP Diagnostics (${diagnostics.summary}):\n${groupedDiagnostics(messages)}`;
+  return text`\n\nLSP Diagnostics (${diagnostics.summary}):\n${groupedDiagnostics(messages.map(textOf))}`;
 }
 
 /** `path:line:column message`; what follows the path is the diagnostic. */

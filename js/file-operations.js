@@ -38,7 +38,9 @@ function addSummarized(operations, { details, fromExtension }) {
     [details?.modifiedFiles, operations.edited],
   ]) {
     for (const path of Array.isArray(list) ? list : []) {
-      files.add(path);
+      if (typeof path === "string") {
+        files.add(path);
+      }
     }
   }
 }

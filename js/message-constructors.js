@@ -2,11 +2,13 @@
 
 /** Messages that are made of entries. Everything but the time is taken over as it is. */
 
+const { dateOf } = require("./values.js");
+
 /** The `customType` of messages that invoke a skill. */
 const SKILL_PROMPT_MESSAGE_TYPE = "skill-prompt";
 
 /** Milliseconds of an entry's time; NaN when it cannot be read. */
-const millis = (timestamp) => new Date(timestamp).getTime();
+const millis = (timestamp) => dateOf(timestamp).getTime();
 
 function createBranchSummaryMessage(summary, fromId, timestamp) {
   return { role: "branchSummary", summary, fromId, timestamp: millis(timestamp) };

@@ -3,6 +3,7 @@
 /** Summaries as text for the model: a template around them, and blank lines in order. */
 
 const { requireString } = require("./validate.js");
+const { textOf } = require("./values.js");
 
 /** The wording of programs that bring none of their own. */
 const BRANCH_SUMMARY_TEMPLATE = `The conversation was taken up again at an earlier point. What happened on the path that was left, in short:
@@ -23,7 +24,7 @@ const PLACEHOLDER = "{{summary}}";
 function renderSummaryTemplate(template, summary) {
   requireString(template, "template");
   // A function, because a text would be searched for patterns like "$&".
-  return tidy(template.replaceAll(PLACEHOLDER, () => summary ?? ""));
+  return tidy(template.replaceAll(PLACEHOLDER, () => textOf(summary ?? "")));
 }
 
 const FENCE = /^\s*(?:`{3}|~{3})/;
