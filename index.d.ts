@@ -12,7 +12,9 @@
 
 export * from "./types/artifacts.js";
 export * from "./types/blobs.js";
+export * from "./types/compaction.js";
 export * from "./types/context.js";
+export * from "./types/conversion.js";
 export * from "./types/directories.js";
 export * from "./types/entries.js";
 export * from "./types/listing.js";

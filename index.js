@@ -4,15 +4,26 @@
 
 const artifacts = require("./js/artifacts.js");
 const blobs = require("./js/blob-store.js");
+const branchSummary = require("./js/branch-summary.js");
+const compaction = require("./js/compaction.js");
 const context = require("./js/context.js");
+const conversationText = require("./js/conversation-text.js");
+const convert = require("./js/convert.js");
 const directories = require("./js/directories.js");
 const entries = require("./js/entries.js");
+const executionText = require("./js/execution-text.js");
+const fileOperations = require("./js/file-operations.js");
 const fileStorage = require("./js/file-session-storage.js");
 const listing = require("./js/listing.js");
 const logger = require("./js/logger.js");
 const memoryStorage = require("./js/memory-session-storage.js");
+const constructors = require("./js/message-constructors.js");
+const prune = require("./js/prune.js");
 const recents = require("./js/recents.js");
+const replayMetadata = require("./js/replay-metadata.js");
 const manager = require("./js/session-manager.js");
+const summaryTemplate = require("./js/summary-template.js");
+const tokens = require("./js/tokens.js");
 
 module.exports.CURRENT_SESSION_VERSION = entries.CURRENT_SESSION_VERSION;
 module.exports.SessionManager = manager.SessionManager;
@@ -48,3 +59,29 @@ module.exports.getHistoryDbPath = directories.getHistoryDbPath;
 module.exports.getTerminalId = directories.getTerminalId;
 
 module.exports.setLogger = logger.setLogger;
+
+module.exports.SKILL_PROMPT_MESSAGE_TYPE = constructors.SKILL_PROMPT_MESSAGE_TYPE;
+module.exports.createBranchSummaryMessage = constructors.createBranchSummaryMessage;
+module.exports.createCompactionSummaryMessage = constructors.createCompactionSummaryMessage;
+module.exports.createCustomMessage = constructors.createCustomMessage;
+module.exports.bashExecutionToText = executionText.bashExecutionToText;
+module.exports.pythonExecutionToText = executionText.pythonExecutionToText;
+module.exports.formatOutputNotice = executionText.formatOutputNotice;
+module.exports.sanitizeRehydratedOpenAIResponsesAssistantMessage =
+  replayMetadata.sanitizeRehydratedOpenAIResponsesAssistantMessage;
+module.exports.renderSummaryTemplate = summaryTemplate.renderSummaryTemplate;
+module.exports.convertToLlm = convert.convertToLlm;
+module.exports.serializeConversation = conversationText.serializeConversation;
+
+module.exports.estimateTokens = tokens.estimateTokens;
+module.exports.calculateContextTokens = tokens.calculateContextTokens;
+module.exports.calculatePromptTokens = tokens.calculatePromptTokens;
+module.exports.getLastAssistantUsage = tokens.getLastAssistantUsage;
+module.exports.shouldCompact = compaction.shouldCompact;
+module.exports.findTurnStartIndex = compaction.findTurnStartIndex;
+module.exports.findCutPoint = compaction.findCutPoint;
+module.exports.prepareCompaction = compaction.prepareCompaction;
+module.exports.prepareBranchEntries = branchSummary.prepareBranchEntries;
+module.exports.computeFileLists = fileOperations.computeFileLists;
+module.exports.upsertFileOperations = fileOperations.upsertFileOperations;
+module.exports.pruneToolOutputs = prune.pruneToolOutputs;

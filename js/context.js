@@ -7,8 +7,9 @@
 
 const native = require("./native.js");
 const { packedKind } = require("./entry-kinds.js");
+const { createCompactionSummaryMessage, messageOf } = require("./message-constructors.js");
 const { requireArray } = require("./validate.js");
-const { dateOf, textOf } = require("./values.js");
+const { textOf } = require("./values.js");
 
 /** The context of a session without entries, or with the leaf before all of them. */
 function emptyContext() {
@@ -22,38 +23,6 @@ function emptyContext() {
     hasPersistedMCPToolSelection: false,
     mode: "none",
   };
-}
-
-const millis = (entry) => dateOf(entry.timestamp).getTime();
-
-/** The message that an entry becomes; undefined for none. */
-function messageOf(entry) {
-  switch (entry.type) {
-    case "message":
-      return typeof entry.message?.role === "string" ? entry.message : undefined;
-    case "custom_message":
-      return {
-        role: "custom",
-        customType: entry.customType,
-        content: entry.content,
-        display: entry.display,
-        details: entry.details,
-        attribution: entry.attribution,
-        timestamp: millis(entry),
-      };
-    case "branch_summary":
-      if (!entry.summary) {
-        return undefined;
-      }
-      return {
-        role: "branchSummary",
-        summary: entry.summary,
-        fromId: entry.fromId,
-        timestamp: millis(entry),
-      };
-    default:
-      return undefined;
-  }
 }
 
 /** What a provider kept of the conversation before a compaction; undefined for nothing usable. */
@@ -70,15 +39,17 @@ function remoteCompaction(compaction) {
 }
 
 function summaryMessage(compaction, providerPayload) {
-  return {
-    role: "compactionSummary",
-    summary: compaction.summary,
-    shortSummary: compaction.shortSummary,
-    tokensBefore: compaction.tokensBefore,
+  return createCompactionSummaryMessage(
+    compaction.summary,
+    compaction.tokensBefore,
+    compaction.timestamp,
+    compaction.shortSummary,
     providerPayload,
-    timestamp: millis(compaction),
-  };
+  );
 }
+
+/** Whether an entry says something; summaries of nothing do not. */
+const isShown = (entry) => entry.type !== "branch_summary" || Boolean(entry.summary);
 
 /** Names of models by role; later entries override earlier ones. */
 function modelsOf(entries) {
@@ -132,7 +103,7 @@ function assembleContext(kinds, entriesAt, positionOf) {
   }
   const emitted = native.planContextMessages(kinds, plan[5] - 1, firstKept);
   for (const entry of entriesAt(emitted)) {
-    const message = messageOf(entry);
+    const message = isShown(entry) ? messageOf(entry) : undefined;
     if (message !== undefined) {
       messages.push(message);
     }

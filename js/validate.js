@@ -87,6 +87,15 @@ function optionalObject(value, name) {
   return value === undefined || value === null ? {} : requireObject(value, name);
 }
 
+/** Returns a copy of the object with defaults for what it leaves out, or throws. */
+function optionsWith(defaults, value, name) {
+  const options = { ...optionalObject(value, name) };
+  for (const [key, fallback] of Object.entries(defaults)) {
+    options[key] ??= fallback;
+  }
+  return options;
+}
+
 /** Returns one of the allowed strings or `undefined`, or throws. */
 function optionalOneOf(value, allowed, name) {
   if (value !== undefined && !allowed.includes(value)) {
@@ -111,6 +120,7 @@ module.exports = {
   optionalObject,
   optionalOneOf,
   optionalString,
+  optionsWith,
   requireArray,
   requireBytes,
   requireNumber,

@@ -23,4 +23,9 @@ function textOf(value) {
   }
 }
 
-module.exports = { dateOf, textOf };
+/** A template literal into which any values can be put. */
+function text(strings, ...values) {
+  return String.raw({ raw: strings }, ...values.map(textOf));
+}
+
+module.exports = { dateOf, text, textOf };

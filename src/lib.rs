@@ -7,6 +7,7 @@
 //! | [`session`] | the tree in memory: entry kinds, index, labels, leaf, context plan, usage |
 //! | [`journal`] | the JSONL file: scanner, load pipeline, transforms, append writer, atomic rewrite |
 //! | [`storage`] | files, blobs and artifacts |
+//! | [`messages`] | plans for the conversion of a conversation for a model |
 //! | [`catalog`] | where sessions live and how they are found |
 //! | `bindings` | the only module that mentions Node-API |
 //!
@@ -17,6 +18,7 @@ pub mod catalog;
 pub mod error;
 pub mod journal;
 pub mod json;
+pub mod messages;
 pub mod session;
 pub mod storage;
 

@@ -13,6 +13,7 @@ mod functions;
 mod journal;
 mod listing;
 mod loaded;
+mod messages;
 mod session_core;
 mod storage;
 mod task;

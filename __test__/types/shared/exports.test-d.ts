@@ -6,18 +6,24 @@ import type {
   AssistantMessage,
   BashExecutionMessage,
   BlobPutResult,
+  BranchPreparation,
   BranchSummaryEntry,
   BranchSummaryMessage,
   CompactionEntry,
+  CompactionPreparation,
+  CompactionSettings,
   CompactionSummaryMessage,
   ContextChangeEntry,
+  ConversionOptions,
   CustomAgentMessages,
   CustomEntry,
   CustomMessage,
   CustomMessageEntry,
+  CutPoint,
   DeveloperMessage,
   FileEntry,
   FileMentionMessage,
+  FileOperations,
   FileSessionStorageOptions,
   HookMessage,
   ImageContent,
@@ -33,6 +39,7 @@ import type {
   NewSessionOptions,
   OutputMeta,
   ProviderPayload,
+  PruneConfig,
   PythonExecutionMessage,
   ReadonlySessionManager,
   RecentSessionInfo,
@@ -55,6 +62,7 @@ import type {
   SessionTitleSource,
   SessionTreeNode,
   SessionTypeOverrides,
+  SkillPromptDetails,
   StopReason,
   TextContent,
   ThinkingContent,
@@ -103,7 +111,32 @@ type RuntimeNames =
   | "getHistoryDbPath"
   | "getTerminalId"
   // logging
-  | "setLogger";
+  | "setLogger"
+  // messages for a model
+  | "SKILL_PROMPT_MESSAGE_TYPE"
+  | "createBranchSummaryMessage"
+  | "createCompactionSummaryMessage"
+  | "createCustomMessage"
+  | "bashExecutionToText"
+  | "pythonExecutionToText"
+  | "formatOutputNotice"
+  | "sanitizeRehydratedOpenAIResponsesAssistantMessage"
+  | "renderSummaryTemplate"
+  | "convertToLlm"
+  | "serializeConversation"
+  // summaries and pruning
+  | "estimateTokens"
+  | "calculateContextTokens"
+  | "calculatePromptTokens"
+  | "getLastAssistantUsage"
+  | "shouldCompact"
+  | "findTurnStartIndex"
+  | "findCutPoint"
+  | "prepareCompaction"
+  | "prepareBranchEntries"
+  | "computeFileLists"
+  | "upsertFileOperations"
+  | "pruneToolOutputs";
 
 // ES modules see `module.exports` as `default` as well.
 expectSame<Exclude<keyof typeof pkg, "default" | "module.exports">, RuntimeNames>();
@@ -187,4 +220,13 @@ export interface TypeNames {
     SessionStorageWriterOptions,
   ];
   logging: [Logger, LogLevel];
+  conversion: [ConversionOptions, SkillPromptDetails];
+  compaction: [
+    BranchPreparation,
+    CompactionPreparation,
+    CompactionSettings,
+    CutPoint,
+    FileOperations,
+    PruneConfig,
+  ];
 }
