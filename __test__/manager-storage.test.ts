@@ -126,6 +126,33 @@ describe("a persisting manager on a memory storage", () => {
     await manager.close();
   });
 
+  it.each([
+    ["an unterminated entry", (text: string) => text.slice(0, -1), 2],
+    ["a torn entry", (text: string) => text.slice(0, -9), 1],
+    ["an unterminated header", (text: string) => text.slice(0, text.indexOf("\n")), 0],
+  ])("gets later entries on lines of their own behind %s", async (_, cut, whole) => {
+    const storage = new MemorySessionStorage();
+    const file = "/virtual/torn.jsonl";
+    const before = cut(
+      smallSession()
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(""),
+    );
+    storage.writeTextSync(file, before);
+    const manager = await SessionManager.open(file, undefined, storage);
+    expect(manager.getEntries()).toHaveLength(whole);
+    const ids = [manager.appendModelChange("a/1"), manager.appendMessage(assistantMessage())];
+    await manager.flush();
+    const text = await storage.readText(file);
+    expect(text.startsWith(`${before}\n{`)).toBe(true);
+    const added = text
+      .slice(before.length + 1)
+      .trimEnd()
+      .split("\n");
+    expect(added.map((line) => JSON.parse(line).id)).toEqual(ids);
+    await manager.close();
+  });
+
   it("can be opened, renamed, forked, branched and listed again", async () => {
     const storage = new MemorySessionStorage();
     const dir = "/virtual/sessions";
@@ -303,6 +330,36 @@ describe("a storage of the caller's own", () => {
     await manager.close();
     expect(entryIds(fileOf(manager))).toEqual(ids);
     expect(fs.readdirSync(box.path("s"))).toHaveLength(1);
+  });
+
+  it("gets a line of its own for an entry whose first write was cut short", async () => {
+    const { memory, storage } = recordingStorage();
+    const openWriter = storage.openWriter;
+    let short = false;
+    storage.openWriter = function (this: unknown, ...args: unknown[]) {
+      const writer = openWriter.apply(this, args);
+      return {
+        ...writer,
+        writeLine: async (line: string) => {
+          if (short) {
+            short = false;
+            await writer.writeLine(line.slice(0, 20));
+            throw new Error("the disk is full");
+          }
+          await writer.writeLine(line);
+        },
+      };
+    };
+    const manager = SessionManager.create("/virtual", "/virtual/s", unchecked(storage));
+    manager.appendMessage(assistantMessage());
+    await manager.flush();
+    short = true;
+    const id = manager.appendMessage(userMessage());
+    await manager.flush().catch(() => undefined);
+    await manager.flush();
+    const lines = (await memory.readText(fileOf(manager))).trimEnd().split("\n");
+    expect(lines).toHaveLength(4);
+    expect(JSON.parse(lines[3] ?? "").id).toBe(id);
   });
 
   it("fails appends and flush with its own error, and recovers", async () => {

@@ -87,11 +87,14 @@ class StorageBackend {
   #pending = 0;
   /** The new file while it is being renamed. */
   #renaming;
+  /** The file may end in the middle of a line. */
+  #isTorn;
 
-  constructor(storage, filePath, blobsDir) {
+  constructor(storage, filePath, blobsDir, isTorn) {
     this.filePath = filePath;
     this.#storage = storage;
     this.#blobsDir = blobsDir;
+    this.#isTorn = isTorn;
   }
 
   get isOpen() {
@@ -121,6 +124,7 @@ class StorageBackend {
         texts.map((text, slot) => (edited[slot] ? this.#persistable(text) : text)),
       );
       await this.#replace(await this.#headerLine(header), lines, options.tempSuffix);
+      this.#isTorn = false;
       this.#backlog.length = 0;
       return false;
     });
@@ -195,8 +199,13 @@ class StorageBackend {
       const text = await this.#persistable(this.#backlog[0]);
       this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: ignore });
       try {
+        if (this.#isTorn) {
+          await this.#writer.writeLine("\n");
+          this.#isTorn = false;
+        }
         await this.#writer.writeLine(`${text}\n`);
       } catch (error) {
+        this.#isTorn = true;
         await this.#abandonWriter();
         throw error;
       }
@@ -259,11 +268,15 @@ class StorageBackend {
   }
 }
 
-/** The backend for a file in a storage. */
-function backendFor(storage, filePath, blobsDir) {
+/**
+ * The backend for a file in a storage.
+ *
+ * @param isTorn the file was read and does not end with a line feed
+ */
+function backendFor(storage, filePath, blobsDir, isTorn = false) {
   return isNativeStorage(storage)
     ? new NativeBackend(filePath, blobsDir)
-    : new StorageBackend(storage, filePath, blobsDir);
+    : new StorageBackend(storage, filePath, blobsDir, isTorn);
 }
 
 module.exports = { backendFor };

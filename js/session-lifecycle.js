@@ -42,7 +42,7 @@ function attach(scope, state, file, options = {}) {
     const { onDisk = false, needsFullRewrite = false } = options;
     state.unwritten = { flushed: onDisk, needsFullRewrite };
   } else {
-    const backend = backendFor(scope.storage, file, scope.blobsDir);
+    const backend = backendFor(scope.storage, file, scope.blobsDir, options.isTorn);
     state.persistence = new Persistence(state.table, backend, () => state.header, options);
   }
   return state;
@@ -106,6 +106,7 @@ function stateOf(scope, loaded, file) {
   const { headerSalvaged } = loaded.report;
   return attach(scope, state, file, {
     onDisk: true,
+    isTorn: loaded.report.tornTail,
     needsFullRewrite: loaded.migrated || headerSalvaged,
     backup: headerSalvaged ? `${file}.bak-${native.nextSnowflake(Date.now())}` : undefined,
   });

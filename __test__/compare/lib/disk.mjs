@@ -31,6 +31,17 @@ function shown(file, bytes) {
   return { text: bytes.toString("utf8") };
 }
 
+/** Bytes without the spaces at the end of the first line: they are no change. */
+function unpadded(bytes) {
+  const feed = bytes.indexOf(0x0a);
+  const rest = feed < 0 ? bytes.length : feed;
+  let end = rest;
+  while (end > 0 && bytes[end - 1] === 0x20) {
+    end -= 1;
+  }
+  return Buffer.concat([bytes.subarray(0, end), bytes.subarray(rest)]);
+}
+
 /** Follows the files below one directory. */
 export class Disk {
   #root;
@@ -58,14 +69,18 @@ export class Disk {
   }
 
   #look(file, step, out) {
-    const stat = fs.statSync(file);
-    const stamp = `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
     const known = this.#known.get(file);
+    if (stat === undefined) {
+      // A temporary file of a breadcrumb, which nobody waits for.
+      return;
+    }
+    const stamp = `${stat.ino}:${stat.size}:${stat.mtimeMs}`;
     if (known?.stamp === stamp) {
       return;
     }
     const bytes = fs.readFileSync(file);
-    const same = known !== undefined && known.bytes.equals(bytes);
+    const same = known !== undefined && unpadded(known.bytes).equals(unpadded(bytes));
     this.#known.set(file, { stamp, bytes, step: same ? known.step : step });
     if (!same) {
       out[file] = shown(file, bytes);

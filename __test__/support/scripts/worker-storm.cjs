@@ -127,7 +127,12 @@ async function main(root, rounds) {
     const workers = SURVIVORS.map((who) => run(dir, who).ended);
     const victim = runVictim(dir, round % 5);
     const results = await Promise.all([...workers, victim, converse(dir, "main", "flush")]);
-    console.log(results.flat().map((result) => JSON.stringify(result)).join("\n"));
+    console.log(
+      results
+        .flat()
+        .map((result) => JSON.stringify(result))
+        .join("\n"),
+    );
   }
 }
 
