@@ -16,6 +16,7 @@ mod loaded;
 mod session_core;
 mod storage;
 mod task;
+mod teardown;
 mod text;
 
 use std::sync::LazyLock;
