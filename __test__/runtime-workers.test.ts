@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SessionManager } from "../index.js";
 import { runScript } from "./support/child-process.js";
-import { idsOf, idsOnDisk, recordsOf, useSandbox } from "./support/fixtures.js";
+import { idsOf, idsOnDisk, namesIn, recordsOf, useSandbox } from "./support/fixtures.js";
 
 const sandbox = useSandbox();
 
@@ -54,12 +54,29 @@ describe("the main thread and four workers that load the addon at once", () => {
         .split("\n")
         .map((line) => JSON.parse(line) as Told);
       const times = (who: string) => told.filter((one) => one.who === who).length;
-      // Two sessions of each thread that survives; none of a worker that is terminated as it loads.
+      // Two sessions of each thread that survives. A worker that is terminated as it loads may have
+      // told of a session or not.
       expect(["main", "flush", "close", "exit"].map(times)).toEqual(Array(4).fill(2 * ROUNDS));
-      expect(times("victim")).toBe(ROUNDS - ROUNDS / 5);
+      expect(times("victim")).toBeGreaterThanOrEqual(ROUNDS - ROUNDS / 5);
       for (const session of told) {
         await check(session);
       }
     }, 150_000);
   }
+});
+
+describe("workers that exit while their first write is under way", () => {
+  it("leave it on disk, and the process alive, one hundred times", async () => {
+    const result = await runScript("worker-exits.cjs", [sandbox(), "100"], { limitMs: 120_000 });
+    expect([result.code, result.signal, result.stderr]).toEqual([0, null, ""]);
+    const told = result.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Told);
+    expect(told).toHaveLength(100);
+    for (const { file, ids } of told) {
+      expect(idsOnDisk(file)).toEqual(ids);
+    }
+    expect(namesIn(sandbox())).toHaveLength(100);
+  }, 150_000);
 });

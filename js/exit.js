@@ -28,7 +28,10 @@ function writeAll() {
 // At once, not with the first work: a listener added while the event is emitted is not called.
 process.on("exit", writeAll);
 
-if (process.versions.bun && !isMainThread) {
+/** Bun before 1.4 frees a worker while the thread pool still works for it, and then crashes. */
+const freesBusyWorkers = /^1\.[0-3]\./.test(process.versions.bun ?? "");
+
+if (freesBusyWorkers && !isMainThread) {
   native.finishWorkAtEnd();
 }
 

@@ -1,7 +1,8 @@
 //! Work that is on the host's pool while the thread that asked for it ends.
 //!
-//! Node waits for such work. Bun 1.3 does not: it frees the worker, and crashes when a thread of
-//! the pool then reports to it. So the end of a worker is held up until its work is done.
+//! Node and Bun 1.4 take care of it. Earlier versions of Bun free the worker, and crash when a
+//! thread of the pool then reports to it. There the end of a worker is held up until its work is
+//! done. Not elsewhere: Bun 1.4 drops work that has not begun, which would be waited for in vain.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;

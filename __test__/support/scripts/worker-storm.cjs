@@ -102,7 +102,12 @@ function run(dir, who) {
     worker.on("message", (results) => {
       told = results;
     });
-    worker.on("error", reject);
+    worker.on("error", (error) => {
+      // Bun 1.3 at times makes an error of null out of `process.exit()` in a worker.
+      if (error !== null) {
+        reject(error);
+      }
+    });
     worker.on("exit", () => resolve(told));
   });
   return { worker, ended };
@@ -127,7 +132,12 @@ async function main(root, rounds) {
     const workers = SURVIVORS.map((who) => run(dir, who).ended);
     const victim = runVictim(dir, round % 5);
     const results = await Promise.all([...workers, victim, converse(dir, "main", "flush")]);
-    console.log(results.flat().map((result) => JSON.stringify(result)).join("\n"));
+    console.log(
+      results
+        .flat()
+        .map((result) => JSON.stringify(result))
+        .join("\n"),
+    );
   }
 }
 
