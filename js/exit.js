@@ -6,6 +6,10 @@
  * cause is done as soon as it is registered.
  */
 
+const { isMainThread } = require("node:worker_threads");
+
+const native = require("./native.js");
+
 /** Writers with unfinished work. */
 const unfinished = new Set();
 let exiting = false;
@@ -13,7 +17,7 @@ let exiting = false;
 function writeAll() {
   exiting = true;
   // Runs only if the process lives on, as when somebody emits the event to run its listeners.
-  queueMicrotask(() => {
+  Promise.resolve().then(() => {
     exiting = false;
   });
   for (const writer of unfinished) {
@@ -23,6 +27,13 @@ function writeAll() {
 
 // At once, not with the first work: a listener added while the event is emitted is not called.
 process.on("exit", writeAll);
+
+/** Bun before 1.4 frees a worker while the thread pool still works for it, and then crashes. */
+const freesBusyWorkers = /^1\.[0-3]\./.test(process.versions.bun ?? "");
+
+if (freesBusyWorkers && !isMainThread) {
+  native.finishWorkAtEnd();
+}
 
 /** Asks for `writer.writeBlocking()` at the end of the process. */
 function registerUnfinished(writer) {

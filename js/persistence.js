@@ -240,7 +240,8 @@ class Persistence {
   #schedule() {
     if (!this.#scheduled) {
       this.#scheduled = true;
-      queueMicrotask(() => this.#commit());
+      // Not `queueMicrotask`: it can be faked together with the timers.
+      Promise.resolve().then(() => this.#commit());
     }
     registerUnfinished(this);
   }

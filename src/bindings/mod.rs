@@ -17,6 +17,7 @@ mod messages;
 mod session_core;
 mod storage;
 mod task;
+mod teardown;
 mod text;
 
 use std::sync::LazyLock;

@@ -11,6 +11,7 @@ use napi::bindgen_prelude::{AsyncTask, Env, ToNapiValue, TypeName};
 use napi::{Status, Task, ValueType, sys};
 
 use super::error::to_js;
+use super::teardown::Ticket;
 use crate::{Error, Result};
 
 /// A promise of `V`.
@@ -100,7 +101,10 @@ where
     W: FnOnce() -> Result<T> + Send + 'static,
     F: FnOnce(&Env, T) -> napi::Result<V> + Send + 'static,
 {
+    let ticket = Ticket::take();
     let work = move || {
+        // Until the work is done, or dropped without having been done.
+        let _ticket = ticket;
         let value = work()?;
         Ok(Box::new(move |env: &Env| finish(env, value)) as Finish<V>)
     };

@@ -102,7 +102,12 @@ function run(dir, who) {
     worker.on("message", (results) => {
       told = results;
     });
-    worker.on("error", reject);
+    worker.on("error", (error) => {
+      // Bun 1.3 at times makes an error of null out of `process.exit()` in a worker.
+      if (error !== null) {
+        reject(error);
+      }
+    });
     worker.on("exit", () => resolve(told));
   });
   return { worker, ended };
