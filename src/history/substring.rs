@@ -1,0 +1,93 @@
+//! Finding a text within texts, whatever the case of letters, fast enough to go through all prompts.
+
+use memchr::memmem::Finder;
+use memchr::{memchr, memchr2};
+
+/// A text to be looked for.
+#[derive(Debug)]
+pub struct Needle(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    /// No letter has another case: found byte by byte.
+    Exact(Finder<'static>),
+    /// Only ASCII letters have: compared without regard to these.
+    Ascii { text: Vec<u8>, rare: usize },
+    /// Others have too: compared in lower case.
+    Folded(String),
+}
+
+impl Needle {
+    /// Prepares a search for `text`.
+    pub fn new(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        Self(if text.chars().any(|c| !c.is_ascii() && has_case(c)) {
+            Kind::Folded(fold(text))
+        } else if bytes.iter().any(u8::is_ascii_alphabetic) {
+            Kind::Ascii {
+                text: bytes.to_vec(),
+                rare: rarest(bytes),
+            }
+        } else {
+            Kind::Exact(Finder::new(bytes).into_owned())
+        })
+    }
+
+    /// Whether `text`, which need not be valid UTF-8, contains it.
+    pub fn is_in(&self, text: &[u8]) -> bool {
+        match &self.0 {
+            Kind::Exact(finder) => finder.find(text).is_some(),
+            Kind::Ascii { text: needle, rare } => contains_ascii_folded(text, needle, *rare),
+            // A character outside ASCII is needed.
+            Kind::Folded(needle) => {
+                !text.is_ascii() && fold(&String::from_utf8_lossy(text)).contains(needle)
+            }
+        }
+    }
+}
+
+fn has_case(character: char) -> bool {
+    !character.to_lowercase().eq([character]) || !character.to_uppercase().eq([character])
+}
+
+/// Lower case character by character, which is the same wherever a text is cut.
+fn fold(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).collect()
+}
+
+/// Compares only where a rare byte of the needle is met.
+fn contains_ascii_folded(text: &[u8], needle: &[u8], rare: usize) -> bool {
+    let Some(&byte) = needle.get(rare) else {
+        return true;
+    };
+    // The needle begins `rare` bytes before the byte, so none can be met earlier.
+    let mut from = rare;
+    while let Some(rest) = text.get(from..) {
+        let met = if byte.is_ascii_alphabetic() {
+            memchr2(byte.to_ascii_lowercase(), byte.to_ascii_uppercase(), rest)
+        } else {
+            memchr(byte, rest)
+        };
+        let Some(at) = met else { return false };
+        let start = from + at - rare;
+        match text.get(start..start + needle.len()) {
+            Some(found) if found.eq_ignore_ascii_case(needle) => return true,
+            Some(_) => from += at + 1,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Position of the byte that is likely to be met least often in texts about programs.
+fn rarest(needle: &[u8]) -> usize {
+    const COMMON_FIRST: &[u8] = b" etaoinsrlhdcumpfgwyb.,_-/vk0123456789()xjqz";
+    let rank = |byte: u8| {
+        let byte = byte.to_ascii_lowercase();
+        memchr(byte, COMMON_FIRST).unwrap_or(COMMON_FIRST.len())
+    };
+    let positions = needle.iter().enumerate();
+    positions
+        .max_by_key(|(_, byte)| rank(**byte))
+        .map_or(0, |(at, _)| at)
+}
