@@ -208,3 +208,7 @@ pub(super) fn create_file(path: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+#[path = "database_tests.rs"]
+mod tests;

@@ -129,3 +129,72 @@ fn is_unspaced_writing(character: char) -> bool {
             | '\u{20000}'..='\u{3ffff}'
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expression(text: &str) -> String {
+        Query::parse(text).unwrap().for_index().0
+    }
+
+    #[test]
+    fn white_space_alone_is_no_query() {
+        for text in ["", " ", "\u{feff}\t\u{3000}\n"] {
+            assert_eq!(Query::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn terms_become_quoted_beginnings() {
+        assert_eq!(expression("fix the fix"), r#""fix"* "the"*"#);
+        assert_eq!(
+            expression("NOT prompt:x (a)"),
+            r#""prompt:x"* "NOT"* "(a)"*"#
+        );
+        assert_eq!(expression(r#"say "hi"#), r#""say"* """hi"*"#);
+        assert_eq!(expression("a\0b"), r#""a b"*"#);
+        // Not white space for JavaScript.
+        assert_eq!(expression("a\u{85}b"), "\"a\u{85}b\"*");
+    }
+
+    #[test]
+    fn short_queries_are_left_to_the_index() {
+        let (_, checks) = Query::parse("one two three c++ !!! 修改")
+            .unwrap()
+            .for_index();
+        assert!(checks.is_empty());
+    }
+
+    #[test]
+    fn of_long_queries_the_longest_terms_are_looked_up_and_the_rest_is_checked() {
+        let words: Vec<String> = (1..=40).map(|length| "x".repeat(length)).collect();
+        let (expression, checks) = Query::parse(&words.join(" ")).unwrap().for_index();
+        assert_eq!(expression.split(' ').count(), INDEXED_TERMS);
+        assert!(expression.starts_with(&format!("\"{}\"*", "x".repeat(40))));
+        assert_eq!(checks.len(), 40 - INDEXED_TERMS);
+    }
+
+    #[test]
+    fn of_long_terms_the_beginning_is_looked_up_and_the_rest_is_checked() {
+        let (expression, checks) = Query::parse(&"語".repeat(1000)).unwrap().for_index();
+        assert_eq!(
+            expression,
+            format!("\"{}\"*", "語".repeat(INDEXED_BYTES / 3))
+        );
+        assert_eq!(checks.len(), 1);
+        let (expression, checks) = Query::parse(&"a.".repeat(100)).unwrap().for_index();
+        assert_eq!(expression.matches('a').count(), INDEXED_WORDS);
+        assert_eq!(checks.len(), 1);
+    }
+
+    #[test]
+    fn writings_without_spaces_are_known() {
+        for text in ["修改", "x テスト", "계획", "ภาษา", "a修"] {
+            assert!(Query::parse(text).unwrap().is_unspaced(), "{text}");
+        }
+        for text in ["plan", "план", "σχέδιο", "🚀", "“x”", "c++"] {
+            assert!(!Query::parse(text).unwrap().is_unspaced(), "{text}");
+        }
+    }
+}

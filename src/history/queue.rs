@@ -125,7 +125,10 @@ impl History {
         let (stored, outcome) = match written {
             Ok(Inserted { last, failure }) => {
                 let path = self.database.path();
-                (last, failure.map_or(Ok(()), |error| Err(failure::at(path, &error))))
+                (
+                    last,
+                    failure.map_or(Ok(()), |error| Err(failure::at(path, &error))),
+                )
             }
             Err(error) => (None, Err(error)),
         };
@@ -141,7 +144,11 @@ impl Queue {
         if let Some(prompt) = newest {
             self.stored = Some(prompt.text);
         }
-        if self.last.as_ref().is_some_and(|last| last.batch == Some(batch)) {
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.batch == Some(batch))
+        {
             self.last = self.stored.clone().map(|text| Last { text, batch: None });
         }
     }
@@ -187,3 +194,7 @@ fn newest_prompt(conn: &Connection) -> rusqlite::Result<Option<String>> {
     )
     .optional()
 }
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

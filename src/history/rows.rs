@@ -191,9 +191,18 @@ pub fn to_json(entries: &[Entry]) -> Vec<u8> {
         json.extend(format!("[{},", entry.id).into_bytes());
         json.extend(encode(&entry.prompt));
         json.extend(format!(",{},", entry.created_at).into_bytes());
-        json.extend(entry.cwd.as_deref().map_or_else(|| b"null".to_vec(), encode));
+        json.extend(
+            entry
+                .cwd
+                .as_deref()
+                .map_or_else(|| b"null".to_vec(), encode),
+        );
         json.push(b']');
     }
     json.push(b']');
     json
 }
+
+#[cfg(test)]
+#[path = "rows_tests.rs"]
+mod tests;

@@ -151,3 +151,7 @@ fn use_wal(conn: &Connection) -> rusqlite::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+mod tests;

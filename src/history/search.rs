@@ -72,7 +72,10 @@ fn keep_containing(
         let mut rows = statement.query([id])?;
         if let Some(row) = rows.next()? {
             let text = row.get_ref(0)?;
-            if text.as_bytes().is_ok_and(|text| contains_all(text, needles)) {
+            if text
+                .as_bytes()
+                .is_ok_and(|text| contains_all(text, needles))
+            {
                 kept.push(id);
             }
         }
@@ -91,7 +94,10 @@ fn in_texts(conn: &Connection, needles: &[Needle]) -> rusqlite::Result<Vec<i64>>
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text = row.get_ref(1)?;
-        if text.as_bytes().is_ok_and(|text| contains_all(text, needles)) {
+        if text
+            .as_bytes()
+            .is_ok_and(|text| contains_all(text, needles))
+        {
             ids.push(row.get(0)?);
         }
     }
@@ -101,3 +107,7 @@ fn in_texts(conn: &Connection, needles: &[Needle]) -> rusqlite::Result<Vec<i64>>
 fn contains_all(text: &[u8], needles: &[Needle]) -> bool {
     needles.iter().all(|needle| needle.is_in(text))
 }
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

@@ -91,3 +91,45 @@ fn rarest(needle: &[u8]) -> usize {
         .max_by_key(|(_, byte)| rank(**byte))
         .map_or(0, |(at, _)| at)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn finds_texts_whatever_their_case() {
+        let cases = [
+            ("ine", "a LINE", true),
+            ("ine", "in e", false),
+            ("服务", "的服务端", true),
+            ("user服务", "youUSER服务端", true),
+            ("ёлка", "Новая ЁЛКА", true),
+            ("ёлка", "елка", false),
+            ("ß", "STRASSE", false),
+            ("a\0b", "xA\0B", true),
+            ("++", "c++", true),
+            ("abc", "ab", false),
+            ("aab", "aaab", true),
+        ];
+        for (needle, text, expected) in cases {
+            let found = Needle::new(needle).is_in(text.as_bytes());
+            assert_eq!(found, expected, "{needle:?} in {text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_need_not_be_valid() {
+        assert!(Needle::new("b").is_in(b"\xffB"));
+        assert!(Needle::new("\u{e9}").is_in(b"\xff\xc3\x89"));
+        assert!(!Needle::new("\u{e9}").is_in(b"\xc3"));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_plain_search(needle in "[aAbB服é.]{1,4}", text in "[aAbB服éÉ.]{0,12}") {
+            let expected = text.to_lowercase().contains(&needle.to_lowercase());
+            prop_assert_eq!(Needle::new(&needle).is_in(text.as_bytes()), expected);
+        }
+    }
+}
