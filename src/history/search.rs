@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::database::Database;
 use super::query::Query;
 use super::rows::{Entry, newest_of};
-use super::substring::Needle;
+use super::substring::Needles;
 use crate::Result;
 
 /// Prompts that were found, newest first.
@@ -64,7 +64,7 @@ fn in_index(conn: &Connection, query: &Query) -> rusqlite::Result<Vec<i64>> {
 fn keep_containing(
     conn: &Connection,
     ids: &mut Vec<i64>,
-    needles: &[Needle],
+    needles: &Needles,
 ) -> rusqlite::Result<()> {
     let mut statement = conn.prepare_cached("SELECT prompt FROM history WHERE id = ?1")?;
     let mut kept = Vec::new();
@@ -72,10 +72,7 @@ fn keep_containing(
         let mut rows = statement.query([id])?;
         if let Some(row) = rows.next()? {
             let text = row.get_ref(0)?;
-            if text
-                .as_bytes()
-                .is_ok_and(|text| contains_all(text, needles))
-            {
+            if text.as_bytes().is_ok_and(|text| needles.are_in(text)) {
                 kept.push(id);
             }
         }
@@ -85,7 +82,7 @@ fn keep_containing(
 }
 
 /// Ids of the rows whose text contains all needles, ascending; none without needles.
-fn in_texts(conn: &Connection, needles: &[Needle]) -> rusqlite::Result<Vec<i64>> {
+fn in_texts(conn: &Connection, needles: &Needles) -> rusqlite::Result<Vec<i64>> {
     let mut ids = Vec::new();
     if needles.is_empty() {
         return Ok(ids);
@@ -94,18 +91,11 @@ fn in_texts(conn: &Connection, needles: &[Needle]) -> rusqlite::Result<Vec<i64>>
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let text = row.get_ref(1)?;
-        if text
-            .as_bytes()
-            .is_ok_and(|text| contains_all(text, needles))
-        {
+        if text.as_bytes().is_ok_and(|text| needles.are_in(text)) {
             ids.push(row.get(0)?);
         }
     }
     Ok(ids)
-}
-
-fn contains_all(text: &[u8], needles: &[Needle]) -> bool {
-    needles.iter().all(|needle| needle.is_in(text))
 }
 
 #[cfg(test)]

@@ -1,43 +1,95 @@
 //! Finding a text within texts, whatever the case of letters, fast enough to go through all prompts.
 
+use std::collections::HashSet;
+
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr2};
 
+/// More texts than this are first looked for among the words of a text, where most of them are
+/// found if one text is searched for with another.
+const MANY: usize = 32;
+
+/// Texts that must all be found.
+#[derive(Debug)]
+pub struct Needles(Vec<Needle>);
+
+impl Needles {
+    /// Prepares a search; what is found least often should come first.
+    pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(texts.into_iter().map(Needle::new).collect())
+    }
+
+    /// True when there is nothing to be looked for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `text`, which need not be valid UTF-8, contains all of them.
+    pub fn are_in(&self, text: &[u8]) -> bool {
+        let Some((first, others)) = self.0.split_first() else {
+            return true;
+        };
+        if !first.is_in(text) {
+            return false;
+        }
+        if others.len() < MANY {
+            return others.iter().all(|needle| needle.is_in(text));
+        }
+        let text_lower = text.to_ascii_lowercase();
+        let words = words_of(&text_lower);
+        others
+            .iter()
+            .all(|needle| words.contains(needle.lower.as_slice()) || needle.is_in(text))
+    }
+}
+
+/// Pieces between white space, and between punctuation.
+fn words_of(text: &[u8]) -> HashSet<&[u8]> {
+    let pieces = text.split(u8::is_ascii_whitespace);
+    let words = text.split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric());
+    pieces.chain(words).collect()
+}
+
 /// A text to be looked for.
 #[derive(Debug)]
-pub struct Needle(Kind);
+struct Needle {
+    /// ASCII letters in lower case.
+    lower: Vec<u8>,
+    kind: Kind,
+}
 
 #[derive(Debug)]
 enum Kind {
     /// No letter has another case: found byte by byte.
     Exact(Finder<'static>),
     /// Only ASCII letters have: compared without regard to these.
-    Ascii { text: Vec<u8>, rare: usize },
+    Ascii {
+        /// Position of a byte to look for.
+        rare: usize,
+    },
     /// Others have too: compared in lower case.
     Folded(String),
 }
 
 impl Needle {
-    /// Prepares a search for `text`.
-    pub fn new(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        Self(if text.chars().any(|c| !c.is_ascii() && has_case(c)) {
+    fn new(text: &str) -> Self {
+        let lower = text.as_bytes().to_ascii_lowercase();
+        let kind = if text.chars().any(|c| !c.is_ascii() && has_case(c)) {
             Kind::Folded(fold(text))
-        } else if bytes.iter().any(u8::is_ascii_alphabetic) {
+        } else if lower.iter().any(u8::is_ascii_alphabetic) {
             Kind::Ascii {
-                text: bytes.to_vec(),
-                rare: rarest(bytes),
+                rare: rarest(&lower),
             }
         } else {
-            Kind::Exact(Finder::new(bytes).into_owned())
-        })
+            Kind::Exact(Finder::new(&lower).into_owned())
+        };
+        Self { lower, kind }
     }
 
-    /// Whether `text`, which need not be valid UTF-8, contains it.
-    pub fn is_in(&self, text: &[u8]) -> bool {
-        match &self.0 {
+    fn is_in(&self, text: &[u8]) -> bool {
+        match &self.kind {
             Kind::Exact(finder) => finder.find(text).is_some(),
-            Kind::Ascii { text: needle, rare } => contains_ascii_folded(text, needle, *rare),
+            Kind::Ascii { rare } => contains_ascii_folded(text, &self.lower, *rare),
             // A character outside ASCII is needed.
             Kind::Folded(needle) => {
                 !text.is_ascii() && fold(&String::from_utf8_lossy(text)).contains(needle)
@@ -123,6 +175,27 @@ mod tests {
         assert!(Needle::new("b").is_in(b"\xffB"));
         assert!(Needle::new("\u{e9}").is_in(b"\xff\xc3\x89"));
         assert!(!Needle::new("\u{e9}").is_in(b"\xc3"));
+    }
+
+    #[test]
+    fn many_texts_are_found_as_few_are() {
+        let words: Vec<String> = (0..500).map(|number| format!("Wörd{number}.x")).collect();
+        let text = format!("{} gluedTOGETHER", words.join("\t"));
+        let found = |more: &str| {
+            let needles = Needles::new(words.iter().map(String::as_str).chain([more]));
+            needles.are_in(text.as_bytes())
+        };
+        for (more, expected) in [
+            ("X", true),
+            ("dto", true),
+            ("wörd7.x", true),
+            ("WÖRD7.x", true),
+            ("Wörd500", false),
+            ("absent", false),
+        ] {
+            assert_eq!(found(more), expected, "{more}");
+        }
+        assert!(Needles::new([]).are_in(b"x"));
     }
 
     proptest! {
