@@ -51,8 +51,10 @@ impl PromptHistory {
 
     /// Adds a prompt. Gives the batch that it is in, or 0 if there is nothing to be written.
     #[napi(catch_unwind)]
-    pub fn add(&self, prompt: String, cwd: Option<String>) -> f64 {
-        self.history.add(&prompt, cwd).unwrap_or(0) as f64
+    pub fn add(&self, prompt: JsString<'_>, cwd: Option<JsString<'_>>) -> napi::Result<f64> {
+        let prompt = text::from_js_lossy(prompt)?;
+        let cwd = cwd.map(text::from_js_lossy).transpose()?;
+        Ok(self.history.add(&prompt, cwd).unwrap_or(0) as f64)
     }
 
     /// Writes a batch, off-thread. Each batch can be waited for once.
@@ -80,9 +82,10 @@ impl PromptHistory {
     pub fn search<'env>(
         &self,
         env: &'env Env,
-        query: String,
+        query: JsString<'_>,
         limit: f64,
     ) -> napi::Result<FoundPrompts<'env>> {
+        let query = text::from_js_lossy(query)?;
         let limit = rows_asked_for(limit);
         let found = search(self.history.database(), &query, limit).or_throw(env)?;
         Ok(FoundPrompts {
