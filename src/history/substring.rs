@@ -61,7 +61,7 @@ struct Needle {
 #[derive(Debug)]
 enum Kind {
     /// No letter has another case: found byte by byte.
-    Exact(Finder<'static>),
+    Exact(Box<Finder<'static>>),
     /// Only ASCII letters have: compared without regard to these.
     Ascii {
         /// Position of a byte to look for.
@@ -81,7 +81,7 @@ impl Needle {
                 rare: rarest(&lower),
             }
         } else {
-            Kind::Exact(Finder::new(&lower).into_owned())
+            Kind::Exact(Box::new(Finder::new(&lower).into_owned()))
         };
         Self { lower, kind }
     }
