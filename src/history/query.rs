@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn of_long_queries_the_longest_terms_are_looked_up_and_the_rest_is_checked() {
         let words: Vec<String> = (1..=40).map(|length| "x".repeat(length)).collect();
-        let (expression, checks) = Query::parse(&words.join(" ")).unwrap().for_index();
+        let (expression, mut checks) = Query::parse(&words.join(" ")).unwrap().for_index();
         assert_eq!(expression.split(' ').count(), INDEXED_TERMS);
         assert!(expression.starts_with(&format!("\"{}\"*", "x".repeat(40))));
         assert!(!checks.is_empty());
@@ -176,13 +176,13 @@ mod tests {
 
     #[test]
     fn of_long_terms_the_beginning_is_looked_up_and_the_rest_is_checked() {
-        let (expression, checks) = Query::parse(&"語".repeat(1000)).unwrap().for_index();
+        let (expression, mut checks) = Query::parse(&"語".repeat(1000)).unwrap().for_index();
         assert_eq!(
             expression,
             format!("\"{}\"*", "語".repeat(INDEXED_BYTES / 3))
         );
         assert!(!checks.are_in("語".repeat(999).as_bytes()));
-        let (expression, checks) = Query::parse(&"a.".repeat(100)).unwrap().for_index();
+        let (expression, mut checks) = Query::parse(&"a.".repeat(100)).unwrap().for_index();
         assert_eq!(expression.matches('a').count(), INDEXED_WORDS);
         assert!(!checks.are_in("a.".repeat(99).as_bytes()));
     }

@@ -31,7 +31,7 @@ pub fn search(database: &Database, text: &str, limit: usize) -> Result<Found> {
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         if ids.is_empty() || query.is_unspaced() {
-            ids.extend(in_texts(conn, &query.needles())?);
+            ids.extend(in_texts(conn, &mut query.needles())?);
             ids.sort_unstable();
             ids.dedup();
         }
@@ -45,7 +45,7 @@ pub fn search(database: &Database, text: &str, limit: usize) -> Result<Found> {
 
 /// Ids of the rows that the index finds, ascending.
 fn in_index(conn: &Connection, query: &Query) -> rusqlite::Result<Vec<i64>> {
-    let (expression, checks) = query.for_index();
+    let (expression, mut checks) = query.for_index();
     if expression.is_empty() {
         return Ok(Vec::new());
     }
@@ -56,7 +56,7 @@ fn in_index(conn: &Connection, query: &Query) -> rusqlite::Result<Vec<i64>> {
         .query_map([expression], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     if !checks.is_empty() {
-        keep_containing(conn, &mut ids, &checks)?;
+        keep_containing(conn, &mut ids, &mut checks)?;
     }
     Ok(ids)
 }
@@ -64,7 +64,7 @@ fn in_index(conn: &Connection, query: &Query) -> rusqlite::Result<Vec<i64>> {
 fn keep_containing(
     conn: &Connection,
     ids: &mut Vec<i64>,
-    needles: &Needles,
+    needles: &mut Needles,
 ) -> rusqlite::Result<()> {
     let mut statement = conn.prepare_cached("SELECT prompt FROM history WHERE id = ?1")?;
     let mut kept = Vec::new();
@@ -82,7 +82,7 @@ fn keep_containing(
 }
 
 /// Ids of the rows whose text contains all needles, ascending; none without needles.
-fn in_texts(conn: &Connection, needles: &Needles) -> rusqlite::Result<Vec<i64>> {
+fn in_texts(conn: &Connection, needles: &mut Needles) -> rusqlite::Result<Vec<i64>> {
     let mut ids = Vec::new();
     if needles.is_empty() {
         return Ok(ids);

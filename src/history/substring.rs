@@ -1,9 +1,8 @@
-//! Finding a text within texts, whatever the case of letters, fast enough to go through all prompts.
+//! Finding texts within a text, whatever the case of letters, fast enough to go through all prompts.
 
 use std::collections::HashSet;
 
 use memchr::memmem::Finder;
-use memchr::{memchr, memchr2};
 
 /// More texts than this are first looked for among the words of a text, where most of them are
 /// found if one text is searched for with another.
@@ -11,35 +10,45 @@ const MANY: usize = 32;
 
 /// Texts that must all be found.
 #[derive(Debug)]
-pub struct Needles(Vec<Needle>);
+pub struct Needles {
+    needles: Vec<Needle>,
+    /// The text that is searched, in lower case as far as ASCII goes.
+    lower: Vec<u8>,
+}
 
 impl Needles {
     /// Prepares a search; what is found least often should come first.
     pub fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        Self(texts.into_iter().map(Needle::new).collect())
+        Self {
+            needles: texts.into_iter().map(Needle::new).collect(),
+            lower: Vec::new(),
+        }
     }
 
     /// True when there is nothing to be looked for.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.needles.is_empty()
     }
 
     /// Whether `text`, which need not be valid UTF-8, contains all of them.
-    pub fn are_in(&self, text: &[u8]) -> bool {
-        let Some((first, others)) = self.0.split_first() else {
+    pub fn are_in(&mut self, text: &[u8]) -> bool {
+        self.lower.clear();
+        self.lower.extend_from_slice(text);
+        self.lower.make_ascii_lowercase();
+        let lower = self.lower.as_slice();
+        let Some((first, others)) = self.needles.split_first() else {
             return true;
         };
-        if !first.is_in(text) {
+        if !first.is_in(lower) {
             return false;
         }
         if others.len() < MANY {
-            return others.iter().all(|needle| needle.is_in(text));
+            return others.iter().all(|needle| needle.is_in(lower));
         }
-        let text_lower = text.to_ascii_lowercase();
-        let words = words_of(&text_lower);
+        let words = words_of(lower);
         others
             .iter()
-            .all(|needle| words.contains(needle.lower.as_slice()) || needle.is_in(text))
+            .all(|needle| words.contains(needle.finder.needle()) || needle.is_in(lower))
     }
 }
 
@@ -53,52 +62,37 @@ fn words_of(text: &[u8]) -> HashSet<&[u8]> {
 /// A text to be looked for.
 #[derive(Debug)]
 struct Needle {
-    /// ASCII letters in lower case.
-    lower: Vec<u8>,
-    kind: Kind,
-}
-
-#[derive(Debug)]
-enum Kind {
-    /// No letter has another case: found byte by byte.
-    Exact(Box<Finder<'static>>),
-    /// Only ASCII letters have: compared without regard to these.
-    Ascii {
-        /// Position of a byte to look for.
-        rare: usize,
-    },
-    /// Others have too: compared in lower case.
-    Folded(String),
+    /// Finds it in texts whose ASCII letters are in lower case.
+    finder: Finder<'static>,
+    /// All letters in lower case, if others than ASCII have cases.
+    folded: Option<String>,
 }
 
 impl Needle {
     fn new(text: &str) -> Self {
-        let lower = text.as_bytes().to_ascii_lowercase();
-        let kind = if text.chars().any(|c| !c.is_ascii() && has_case(c)) {
-            Kind::Folded(fold(text))
-        } else if lower.iter().any(u8::is_ascii_alphabetic) {
-            Kind::Ascii {
-                rare: rarest(&lower),
-            }
-        } else {
-            Kind::Exact(Box::new(Finder::new(&lower).into_owned()))
-        };
-        Self { lower, kind }
+        let lower = text.to_ascii_lowercase();
+        Self {
+            finder: Finder::new(&lower).into_owned(),
+            folded: text.chars().any(has_case).then(|| fold(text)),
+        }
     }
 
-    fn is_in(&self, text: &[u8]) -> bool {
-        match &self.kind {
-            Kind::Exact(finder) => finder.find(text).is_some(),
-            Kind::Ascii { rare } => contains_ascii_folded(text, &self.lower, *rare),
+    fn is_in(&self, lower: &[u8]) -> bool {
+        match &self.folded {
+            None => self.finder.find(lower).is_some(),
             // A character outside ASCII is needed.
-            Kind::Folded(needle) => {
-                !text.is_ascii() && fold(&String::from_utf8_lossy(text)).contains(needle)
+            Some(folded) => {
+                !lower.is_ascii() && fold(&String::from_utf8_lossy(lower)).contains(folded)
             }
         }
     }
 }
 
+/// Whether a character outside ASCII has another case.
 fn has_case(character: char) -> bool {
+    if character.is_ascii() {
+        return false;
+    }
     !character.to_lowercase().eq([character]) || !character.to_uppercase().eq([character])
 }
 
@@ -107,47 +101,14 @@ fn fold(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Compares only where a rare byte of the needle is met.
-fn contains_ascii_folded(text: &[u8], needle: &[u8], rare: usize) -> bool {
-    let Some(&byte) = needle.get(rare) else {
-        return true;
-    };
-    // The needle begins `rare` bytes before the byte, so none can be met earlier.
-    let mut from = rare;
-    while let Some(rest) = text.get(from..) {
-        let met = if byte.is_ascii_alphabetic() {
-            memchr2(byte.to_ascii_lowercase(), byte.to_ascii_uppercase(), rest)
-        } else {
-            memchr(byte, rest)
-        };
-        let Some(at) = met else { return false };
-        let start = from + at - rare;
-        match text.get(start..start + needle.len()) {
-            Some(found) if found.eq_ignore_ascii_case(needle) => return true,
-            Some(_) => from += at + 1,
-            None => return false,
-        }
-    }
-    false
-}
-
-/// Position of the byte that is likely to be met least often in texts about programs.
-fn rarest(needle: &[u8]) -> usize {
-    const COMMON_FIRST: &[u8] = b" etaoinsrlhdcumpfgwyb.,_-/vk0123456789()xjqz";
-    let rank = |byte: u8| {
-        let byte = byte.to_ascii_lowercase();
-        memchr(byte, COMMON_FIRST).unwrap_or(COMMON_FIRST.len())
-    };
-    let positions = needle.iter().enumerate();
-    positions
-        .max_by_key(|(_, byte)| rank(**byte))
-        .map_or(0, |(at, _)| at)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn is_found(needle: &str, text: &[u8]) -> bool {
+        Needles::new([needle]).are_in(text)
+    }
 
     #[test]
     fn finds_texts_whatever_their_case() {
@@ -165,16 +126,16 @@ mod tests {
             ("aab", "aaab", true),
         ];
         for (needle, text, expected) in cases {
-            let found = Needle::new(needle).is_in(text.as_bytes());
+            let found = is_found(needle, text.as_bytes());
             assert_eq!(found, expected, "{needle:?} in {text:?}");
         }
     }
 
     #[test]
     fn texts_need_not_be_valid() {
-        assert!(Needle::new("b").is_in(b"\xffB"));
-        assert!(Needle::new("\u{e9}").is_in(b"\xff\xc3\x89"));
-        assert!(!Needle::new("\u{e9}").is_in(b"\xc3"));
+        assert!(is_found("b", b"\xffB"));
+        assert!(is_found("\u{e9}", b"\xff\xc3\x89"));
+        assert!(!is_found("\u{e9}", b"\xc3"));
     }
 
     #[test]
@@ -182,7 +143,7 @@ mod tests {
         let words: Vec<String> = (0..500).map(|number| format!("Wörd{number}.x")).collect();
         let text = format!("{} gluedTOGETHER", words.join("\t"));
         let found = |more: &str| {
-            let needles = Needles::new(words.iter().map(String::as_str).chain([more]));
+            let mut needles = Needles::new(words.iter().map(String::as_str).chain([more]));
             needles.are_in(text.as_bytes())
         };
         for (more, expected) in [
@@ -202,7 +163,7 @@ mod tests {
         #[test]
         fn agrees_with_a_plain_search(needle in "[aAbB服é.]{1,4}", text in "[aAbB服éÉ.]{0,12}") {
             let expected = text.to_lowercase().contains(&needle.to_lowercase());
-            prop_assert_eq!(Needle::new(&needle).is_in(text.as_bytes()), expected);
+            prop_assert_eq!(is_found(&needle, text.as_bytes()), expected);
         }
     }
 }
