@@ -5,7 +5,8 @@
  * "Promise" do their work off the JavaScript thread and report even wrong arguments by rejecting; all
  * others are synchronous. Errors are ordinary `Error` objects. `code` is the system's (`ENOENT`,
  * `EACCES`, …) or one of `ENTRY_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_SESSION_FILE`,
- * `ENTRY_UNREADABLE`, `ERR_INVALID_ARG_TYPE`.
+ * `ENTRY_UNREADABLE`, `ERR_INVALID_ARG_TYPE`, or, from the prompt history, the name of an SQLite result
+ * (`SQLITE_NOTADB`, `SQLITE_BUSY`, …).
  *
  * @packageDocumentation
  */
@@ -17,6 +18,7 @@ export * from "./types/context.js";
 export * from "./types/conversion.js";
 export * from "./types/directories.js";
 export * from "./types/entries.js";
+export * from "./types/history.js";
 export * from "./types/listing.js";
 export * from "./types/logging.js";
 export * from "./types/messages.js";

@@ -14,6 +14,7 @@ const entries = require("./js/entries.js");
 const executionText = require("./js/execution-text.js");
 const fileOperations = require("./js/file-operations.js");
 const fileStorage = require("./js/file-session-storage.js");
+const history = require("./js/history-storage.js");
 const listing = require("./js/listing.js");
 const logger = require("./js/logger.js");
 const memoryStorage = require("./js/memory-session-storage.js");
@@ -49,6 +50,8 @@ module.exports.resolveImageData = blobs.resolveImageData;
 module.exports.resolveImageDataUrl = blobs.resolveImageDataUrl;
 
 module.exports.ArtifactManager = artifacts.ArtifactManager;
+
+module.exports.HistoryStorage = history.HistoryStorage;
 
 module.exports.getAgentDir = directories.getAgentDir;
 module.exports.setAgentDir = directories.setAgentDir;

@@ -63,6 +63,16 @@ pub enum Error {
         /// The session file.
         path: PathBuf,
     },
+    /// The database engine refused. `code` is the engine's name for the reason.
+    #[error("{message}: {}", .path.display())]
+    Database {
+        /// For example `SQLITE_NOTADB`.
+        code: &'static str,
+        /// The engine's words.
+        message: String,
+        /// The database file.
+        path: PathBuf,
+    },
     /// A background task ended without an answer, which only a bug can cause.
     #[error("Internal error: {0}")]
     Internal(String),
@@ -89,6 +99,7 @@ impl Error {
             Self::ShortWrite(_) => "SHORT_WRITE",
             Self::WriterClosed => "WRITER_CLOSED",
             Self::EntryUnreadable { .. } => "ENTRY_UNREADABLE",
+            Self::Database { code, .. } => code,
             Self::Internal(_) => "INTERNAL",
         }
     }
@@ -102,7 +113,8 @@ impl Error {
             | Self::InvalidSessionFile(path)
             | Self::AlreadyExists(path)
             | Self::ShortWrite(path)
-            | Self::EntryUnreadable { path, .. } => Some(path),
+            | Self::EntryUnreadable { path, .. }
+            | Self::Database { path, .. } => Some(path),
             Self::EntryNotFound(_) | Self::WriterClosed | Self::Internal(_) => None,
         }
     }

@@ -9,13 +9,16 @@
 //! | [`storage`] | files, blobs and artifacts |
 //! | [`messages`] | plans for the conversion of a conversation for a model |
 //! | [`catalog`] | where sessions live and how they are found |
+//! | [`history`] | prompts that were entered, in an SQLite database with full-text search |
 //! | `bindings` | the only module that mentions Node-API |
 //!
-//! Arrows point down only: `bindings` → `catalog` → `journal` → `session`, `storage` → `json`.
+//! Arrows point down only: `bindings` → `catalog` → `journal` → `session`, `storage` → `json`;
+//! `bindings` → `history` → `storage`, and the text rules in `catalog`.
 //! Core modules take paths, clocks and environment as values; they read no global state.
 
 pub mod catalog;
 pub mod error;
+pub mod history;
 pub mod journal;
 pub mod json;
 pub mod messages;

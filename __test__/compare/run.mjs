@@ -12,12 +12,13 @@
  * Ends with "N passed, N failed" and exit code 1 when anything failed.
  */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { findBun, install } from "./lib/original.mjs";
 import { printFailure, printSummary } from "./lib/report.mjs";
 import { shorten } from "./lib/shorten.mjs";
 
@@ -48,35 +49,6 @@ const { values: options } = parseArgs({
 
 function readJson(file) {
   return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : undefined;
-}
-
-function install() {
-  // npm writes this file last.
-  const installed = readJson(path.join(here, "node_modules/.package-lock.json"))?.packages ?? {};
-  const wanted = Object.entries(readJson(path.join(here, "package.json")).dependencies);
-  if (wanted.every(([name, v]) => installed[`node_modules/${name}`]?.version === v)) {
-    return;
-  }
-  console.log("Installing the original from npm ...");
-  const done = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
-    cwd: here,
-    stdio: "inherit",
-  });
-  if (done.status !== 0) {
-    throw new Error("npm ci failed");
-  }
-}
-
-function findBun() {
-  const candidates = [
-    options.bun,
-    path.join(repository, "node_modules/@oven/bun-linux-x64/bin/bun"),
-  ];
-  const found = candidates.find((file) => file !== undefined && fs.existsSync(file));
-  if (found === undefined) {
-    throw new Error("Bun was not found; run `npm ci` in the repository or pass --bun FILE");
-  }
-  return found;
 }
 
 /** A scratch directory in memory when there is one: thousands of small files are written. */
@@ -138,7 +110,7 @@ function batch(bun, base, { hangsMs = HANGS_MS, ...settings }) {
 
 async function main() {
   install();
-  const bun = findBun();
+  const bun = findBun(options.bun);
   const total = Number(options.runs);
   const seed = firstSeed();
   console.log(`${total} sequences from seed ${seed}`);

@@ -10,6 +10,7 @@ mod blob;
 mod catalog;
 mod error;
 mod functions;
+mod history;
 mod journal;
 mod listing;
 mod loaded;

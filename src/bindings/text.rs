@@ -8,13 +8,23 @@ use crate::json::text::{from_utf16, to_utf16};
 
 /// The text of a JavaScript string as WTF-8.
 pub(super) fn from_js(text: JsString<'_>) -> napi::Result<Vec<u8>> {
+    with_units(text, from_utf16)
+}
+
+/// The text of a JavaScript string, in which halves of surrogate pairs become U+FFFD. Bun 1.3 loses
+/// a string that is nothing but such a half when it converts it by itself.
+pub(super) fn from_js_lossy(text: JsString<'_>) -> napi::Result<String> {
+    with_units(text, String::from_utf16_lossy)
+}
+
+fn with_units<T>(text: JsString<'_>, convert: impl FnOnce(&[u16]) -> T) -> napi::Result<T> {
     let text = text.into_utf16()?;
     // The slice ends with the terminator that Node-API writes.
     let units = text
         .as_slice()
         .split_last()
         .map_or(&[][..], |(_, units)| units);
-    Ok(from_utf16(units))
+    Ok(convert(units))
 }
 
 /// A JavaScript string of WTF-8 text; bytes that are no text become U+FFFD.

@@ -25,6 +25,7 @@ import type {
   FileMentionMessage,
   FileOperations,
   FileSessionStorageOptions,
+  HistoryEntry,
   HookMessage,
   ImageContent,
   LabelEntry,
@@ -102,6 +103,8 @@ type RuntimeNames =
   | "resolveImageDataUrl"
   | "resolveImageData"
   | "ArtifactManager"
+  // prompt history
+  | "HistoryStorage"
   // directories
   | "getAgentDir"
   | "setAgentDir"
@@ -199,6 +202,7 @@ export interface TypeNames {
     ThinkingLevelChangeEntry,
     TtsrInjectionEntry,
   ];
+  history: [HistoryEntry];
   managers: [
     LoadReport,
     NewSessionOptions,
