@@ -200,6 +200,7 @@ fn system_code(error: &io::Error) -> (&'static str, Option<&'static str>) {
         Kind::NotADirectory => ("ENOTDIR", Some("not a directory")),
         Kind::IsADirectory => ("EISDIR", Some("illegal operation on a directory")),
         Kind::DirectoryNotEmpty => ("ENOTEMPTY", Some("directory not empty")),
+        Kind::OutOfMemory => ("ENOMEM", Some("not enough memory")),
         Kind::StorageFull => ("ENOSPC", Some("no space left on device")),
         Kind::QuotaExceeded => ("EDQUOT", Some("disk quota exceeded")),
         Kind::ReadOnlyFilesystem => ("EROFS", Some("read-only file system")),

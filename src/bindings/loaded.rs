@@ -53,12 +53,13 @@ impl LoadedSession {
         )
     }
 
-    pub(super) fn from_text(text: Vec<u8>, path: PathBuf, now: f64) -> Self {
+    pub(super) fn from_text(text: Vec<u8>, path: PathBuf, now: f64) -> crate::Result<Self> {
         let ids = IdSource {
             snowflakes: &SNOWFLAKES,
             now,
         };
-        Self::new(load::load_bytes(text.into(), &ids), &path)
+        let outcome = load::load_bytes(text.into(), &path, &ids)?;
+        Ok(Self::new(outcome, &path))
     }
 
     fn new(outcome: Outcome, path: &std::path::Path) -> Self {

@@ -397,12 +397,14 @@ impl SessionCore {
 
     /// Reads the text of a session that is not kept in a file of its own.
     #[napi(catch_unwind)]
-    pub fn load_text(content: JsString<'_>, path: String, now: f64) -> napi::Result<LoadedSession> {
-        Ok(LoadedSession::from_text(
-            text::from_js(content)?,
-            PathBuf::from(path),
-            now,
-        ))
+    pub fn load_text(
+        env: &Env,
+        content: JsString<'_>,
+        path: String,
+        now: f64,
+    ) -> napi::Result<LoadedSession> {
+        let text = text::from_js(content)?;
+        LoadedSession::from_text(text, PathBuf::from(path), now).or_throw(env)
     }
 }
 

@@ -10,7 +10,7 @@
 //!   as glued;
 //! * an incomplete last line is junk that the next append must not touch.
 //!
-//! Memory: one buffer of [`CHUNK`] bytes, less for short texts, that grows to the longest line.
+//! Memory: one buffer of [`CHUNK`] bytes, less for short texts, that grows with the longest line.
 
 use std::io::{self, Read};
 
@@ -21,10 +21,13 @@ use crate::json::{Cursor, Fault};
 
 /// Bytes asked of the source at once.
 pub const CHUNK: usize = 1 << 20;
-/// Longest line that is read: JavaScript engines cannot hold a longer string.
-pub const LONGEST_LINE: usize = 512 << 20;
+/// Longest line that is read, in bytes: Node cannot hold it as a string if it is longer. Strings
+/// have up to 2^29 - 24 units there, and an entry becomes an object as part of a list of one.
+pub const LONGEST_LINE: usize = (1 << 29) - 24 - "[]".len();
 /// How far a value may reach beyond its first line.
 const LONGEST_MULTILINE: usize = 8 << 20;
+/// What doubling the buffer ends at.
+const LARGEST_BUFFER: usize = LONGEST_LINE + LONGEST_MULTILINE + CHUNK;
 /// How much is searched for glued values in one line, as a multiple of its length.
 const SALVAGE_EFFORT: usize = 8;
 /// How much is read in vain for values that might span lines, as a multiple of the text before them.
@@ -141,7 +144,8 @@ impl<R: Read> Lines<R> {
         loop {
             let unread = self.buffer.get(searched..self.end).unwrap_or_default();
             if let Some(at) = memchr(b'\n', unread) {
-                return Ok(Some(Some(searched + at)));
+                let end = searched + at;
+                return Ok(Some((end - self.start <= LONGEST_LINE).then_some(end)));
             }
             let length = self.end - self.start;
             if length > LONGEST_LINE {
@@ -164,7 +168,11 @@ impl<R: Read> Lines<R> {
         }
         if self.end == self.buffer.len() {
             // Doubling keeps the copying of a long line linear.
-            self.buffer.resize((self.end * 2).max(self.chunk), 0);
+            let double = (self.end * 2).clamp(self.chunk, LARGEST_BUFFER);
+            let size = double.max(self.end + self.chunk);
+            // A line that does not fit into memory is an error, not the end of the process.
+            self.buffer.try_reserve_exact(size - self.end)?;
+            self.buffer.resize(size, 0);
         }
         let room = self.buffer.get_mut(self.end..).unwrap_or_default();
         let count = loop {

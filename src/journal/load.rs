@@ -87,11 +87,10 @@ pub fn load_file(path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
     load(file.as_ref(), source, ids).during("read", path)
 }
 
-/// Reads a text in memory.
-pub fn load_bytes(bytes: Arc<[u8]>, ids: &IdSource<'_>) -> Outcome {
+/// Reads a text in memory; `path` is for messages. Fails only when memory runs out.
+pub fn load_bytes(bytes: Arc<[u8]>, path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
     let source = Source::Bytes(Arc::clone(&bytes));
-    // Reading from memory cannot fail.
-    load(bytes.as_ref(), source, ids).unwrap_or(Outcome::Blank)
+    load(bytes.as_ref(), source, ids).during("read", path)
 }
 
 fn load(reader: impl Read, source: Source, ids: &IdSource<'_>) -> io::Result<Outcome> {

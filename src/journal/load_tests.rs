@@ -14,7 +14,7 @@ fn outcome(text: &str) -> Outcome {
         snowflakes: &SnowflakeGenerator::default(),
         now: 0.0,
     };
-    load_bytes(Arc::from(text.as_bytes()), &ids)
+    load_bytes(Arc::from(text.as_bytes()), Path::new("s"), &ids).unwrap()
 }
 
 fn loaded(text: &str) -> Loaded {
