@@ -14,6 +14,11 @@
 //!
 //! Arrows point down only: `bindings` → `catalog` → `journal` → `session`, `storage` → `json`;
 //! `bindings` → `history` → `storage`, and the text rules in `catalog`.
+//! | [`navigation`] | moving in the tree: what a move leaves behind, the tree as rows of a list |
+//! | `bindings` | the only module that mentions Node-API |
+//!
+//! Arrows point down only: `bindings` → `catalog`, `navigation` → `journal` → `session`, `storage` →
+//! `json`. [`parallel`] and [`text`] serve all of them.
 //! Core modules take paths, clocks and environment as values; they read no global state.
 
 pub mod catalog;
@@ -22,8 +27,11 @@ pub mod history;
 pub mod journal;
 pub mod json;
 pub mod messages;
+pub mod navigation;
+pub mod parallel;
 pub mod session;
 pub mod storage;
+pub mod text;
 
 // The exports do not exist in the unit-test build, where everything here would be unused.
 #[cfg(not(test))]

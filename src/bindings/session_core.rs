@@ -436,7 +436,7 @@ fn link(tree: &mut Tree, parent: Option<Option<Vec<u8>>>) -> Parent {
     }
 }
 
-fn key_of(id: JsId<'_>) -> napi::Result<Vec<u8>> {
+pub(super) fn key_of(id: JsId<'_>) -> napi::Result<Vec<u8>> {
     match id {
         Either::A(id) => text::from_js(id),
         Either::B(number) => Ok(Interner::number_key(number).to_vec()),

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use super::describe::{Description, describe};
 use super::encode::same_directory;
 use super::files::{open_regular, session_files, session_files_below};
-use super::parallel::map_parallel;
 use super::project::Project;
 use super::stamp::{Stamp, newest_first};
 use crate::error::IoContext;
+use crate::parallel::map_parallel;
 use crate::{Error, Result};
 
 /// A session in a listing.
