@@ -128,6 +128,17 @@ class EntryTable {
   /** True when the entry's object exists, so that its text may differ from what is on disk. */
   isEdited(slot) {
     return this.objects[slot] !== undefined;
+  /** Slots, ascending, and objects of the entries whose object exists. */
+  live() {
+    const slots = [];
+    const entries = [];
+    this.objects.forEach((entry, slot) => {
+      if (entry !== undefined) {
+        slots.push(slot);
+        entries.push(entry);
+      }
+    });
+    return { slots: Uint32Array.from(slots), entries };
   }
 
   /** The JSON text that belongs on disk for a slot. */

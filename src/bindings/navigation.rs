@@ -1,11 +1,11 @@
 //! `TreeListing`: a tree as a list; and what a move of the leaf leaves behind.
 
 use napi::JsString;
-use napi::bindgen_prelude::{Either, Env, Uint32Array};
+use napi::bindgen_prelude::{Either, Either3, Env, Null, Uint32Array};
 use napi_derive::napi;
 
 use super::error::OrThrow;
-use super::session_core::{JsId, SessionCore, key_of};
+use super::session_core::{JsId, SessionCore, js_id, key_of};
 use super::text;
 use crate::Error;
 use crate::journal::adapt::adapt_for_view;
@@ -50,16 +50,29 @@ impl SessionCore {
         Ok(TreeListing { listing })
     }
 
-    /// What a move leaves behind: slot + 1 of the common ancestor (0 for none), then the slots of
-    /// the abandoned entries, oldest first.
+    /// What a move leaves behind: the id of the common ancestor or `null`, then the ids of the
+    /// abandoned entries, oldest first.
     #[napi(catch_unwind)]
-    pub fn abandoned(&self, old_leaf: JsId<'_>, target: JsId<'_>) -> napi::Result<Uint32Array> {
+    pub fn abandoned<'env>(
+        &self,
+        env: &'env Env,
+        old_leaf: JsId<'_>,
+        target: JsId<'_>,
+    ) -> napi::Result<Vec<Either3<JsString<'env>, f64, Null>>> {
         let (old_leaf, target) = (key_of(old_leaf)?, key_of(target)?);
         let tree = self.tree();
         let found = abandoned(&tree, tree.ids().find(&old_leaf), tree.ids().find(&target));
-        let mut slots = vec![found.common_ancestor.map_or(0, |slot| slot + 1)];
-        slots.extend(found.entries);
-        Ok(slots.into())
+        let slots =
+            std::iter::once(found.common_ancestor).chain(found.entries.into_iter().map(Some));
+        slots
+            .map(|slot| match slot.and_then(|slot| tree.record(slot)) {
+                Some(record) => js_id(env, &tree, record.id).map(|id| match id {
+                    Either::A(text) => Either3::A(text),
+                    Either::B(number) => Either3::B(number),
+                }),
+                None => Ok(Either3::C(Null)),
+            })
+            .collect()
     }
 
     /// Slots of entries of one packed kind, each id once, in file order.
@@ -72,9 +85,10 @@ impl SessionCore {
         of_kind.map(|(slot, _)| slot).collect::<Vec<u32>>().into()
     }
 
-    /// JSON array of the texts of the messages in some slots that come from a file. Reads from disk.
+    /// JSON array of what is said in the messages (of extensions, too) in some slots that come from a
+    /// file. Reads from disk.
     #[napi(catch_unwind)]
-    pub fn message_texts<'env>(
+    pub fn content_texts<'env>(
         &self,
         env: &'env Env,
         slots: &[u32],
@@ -90,8 +104,10 @@ impl SessionCore {
             };
             let json = adapt_for_view(json, slot, &tree);
             let entry = Entry::read(&mut Cursor::new(&json)).unwrap_or_default();
-            let message = entry.message.unwrap_or_default();
-            texts.push(encode(&message.content.text()));
+            let content = entry
+                .message
+                .map_or(entry.content, |message| message.content);
+            texts.push(encode(&content.text()));
         }
         text::to_js(env, &[b"[", &texts.join(&b',')[..], b"]"].concat())
     }
@@ -145,25 +161,4 @@ impl TreeListing {
     pub fn ids<'env>(&self, env: &'env Env, rows: &[u32]) -> napi::Result<JsString<'env>> {
         text::to_js(env, &self.listing.ids_json(rows))
     }
-}
-
-/// Whether a text matches a fuzzy query, and how well: `None` (`null`) or a score, lower is better.
-#[napi(catch_unwind)]
-pub fn fuzzy_score(query: JsString<'_>, text: JsString<'_>) -> napi::Result<Option<f64>> {
-    let (query, text) = (text::from_js(query)?, text::from_js(text)?);
-    Ok(crate::catalog::fuzzy::score(&query, &text))
-}
-
-/// Positions of the texts that match every word of a query, best first, each followed by its score.
-#[napi(catch_unwind)]
-pub fn fuzzy_rank(query: JsString<'_>, texts: Vec<JsString<'_>>) -> napi::Result<Vec<f64>> {
-    let query = crate::catalog::fuzzy::Query::new(&text::from_js(query)?);
-    let mut ranked = Vec::new();
-    for (at, text) in texts.into_iter().enumerate() {
-        if let Some(score) = query.score(&text::from_js(text)?) {
-            ranked.push((at as f64, score));
-        }
-    }
-    ranked.sort_by(|left, right| left.1.total_cmp(&right.1));
-    Ok(ranked.into_iter().flat_map(|(at, score)| [at, score]).collect())
 }

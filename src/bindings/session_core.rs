@@ -453,7 +453,7 @@ fn parent_key(parent: JsParent<'_>) -> napi::Result<Option<Option<Vec<u8>>>> {
     })
 }
 
-fn js_id<'env>(
+pub(super) fn js_id<'env>(
     env: &'env Env,
     tree: &Tree,
     symbol: Symbol,

@@ -9,7 +9,7 @@
 //! | [`breadcrumb`] | the last session of each terminal |
 //! | [`list`], [`describe`] | all sessions of a directory with what a picker shows |
 //! | [`scan`] | reading many of them step by step: progress, cancelling, search |
-//! | [`fuzzy`] | how well a text matches a query |
+//! | [`search`], [`fuzzy`] | what a search looks at, and how well it matches a query |
 //! | [`recent`] | the newest sessions, from the beginnings of their files |
 //! | [`resume`] | a session by a part of its id |
 //! | [`files`], [`line`], [`lexical`], [`stamp`], [`text`] | what these share |
@@ -31,6 +31,7 @@ pub mod project;
 pub mod recent;
 pub mod resume;
 pub mod scan;
+pub mod search;
 pub mod stamp;
 pub mod text;
 
