@@ -92,22 +92,30 @@ describe("rows of a tree", () => {
 });
 
 describe("entries that a move leaves behind", () => {
-  it.each(vectors("branch-collect").map((it, at) => [at, it] as const))("case %d", async (_, it) => {
-    const timestamp = "2026-01-02T03:04:05.000Z";
-    const entries = it.entries.map(([id, parentId]) => ({ type: "custom", id, parentId, timestamp }));
-    const file = writeLines(box.path("s.jsonl"), [headerLine(), ...entries]);
-    const manager = await SessionManager.open(file);
-    const { commonAncestorId, entryIds, oldLeafId, targetId } = it;
-    expect(manager.collectEntriesForBranchSummary(oldLeafId, targetId)).toEqual({
-      commonAncestorId,
-      entryIds,
-    });
-    const found = collectEntriesForBranchSummary(manager, oldLeafId, targetId);
-    expect(found).toEqual({
-      commonAncestorId,
-      entries: entryIds.map((id) => manager.getEntry(id)),
-    });
-  });
+  it.each(vectors("branch-collect").map((it, at) => [at, it] as const))(
+    "case %d",
+    async (_, it) => {
+      const timestamp = "2026-01-02T03:04:05.000Z";
+      const entries = it.entries.map(([id, parentId]) => ({
+        type: "custom",
+        id,
+        parentId,
+        timestamp,
+      }));
+      const file = writeLines(box.path("s.jsonl"), [headerLine(), ...entries]);
+      const manager = await SessionManager.open(file);
+      const { commonAncestorId, entryIds, oldLeafId, targetId } = it;
+      expect(manager.collectEntriesForBranchSummary(oldLeafId, targetId)).toEqual({
+        commonAncestorId,
+        entryIds,
+      });
+      const found = collectEntriesForBranchSummary(manager, oldLeafId, targetId);
+      expect(found).toEqual({
+        commonAncestorId,
+        entries: entryIds.map((id) => manager.getEntry(id)),
+      });
+    },
+  );
 });
 
 describe("fuzzy matching", () => {

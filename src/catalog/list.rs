@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn list(dir: &Path) -> Listing {
-        list_of(&Environment::default(), "", dir)
+        list_of(&Environment::default(), "/nowhere", dir)
     }
 
     fn list_of(environment: &Environment, cwd: &str, dir: &Path) -> Listing {

@@ -3,7 +3,7 @@
 //! The caller asks for so many files at a time and learns in between how far things are; it may
 //! cancel at any moment. A scan with a query keeps the sessions that match it, without their texts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -111,7 +111,7 @@ impl Scan {
         state.done
     }
 
-    fn read_file(&self, path: &PathBuf) -> Result<Option<(Listed, f64)>> {
+    fn read_file(&self, path: &Path) -> Result<Option<(Listed, f64)>> {
         if self.is_cancelled() {
             return Ok(None);
         }
@@ -187,7 +187,6 @@ impl State {
 mod tests {
     use super::*;
     use std::fs;
-    use std::path::Path;
 
     fn put(dir: &Path, id: &str, title: &str, text: &str) {
         let header = format!(
