@@ -195,7 +195,7 @@ async function searchThrough(query, folder, { storage, limit, control }) {
 async function searchSessions(query, options) {
   requireString(query, "query");
   const search = searchOptions(options);
-  search.throwIfAborted(control.signal);
+  throwIfAborted(search.control.signal);
   const folder = search.isGlobal ? undefined : folderOf(search);
   if (!isNative(search.storage)) {
     return searchThrough(query, folder, search);
