@@ -89,6 +89,9 @@ fn lossy(wtf8: &[u8]) -> String {
 
 /// Length of WTF-8 text in UTF-16 code units.
 pub fn utf16_len(wtf8: &[u8]) -> usize {
+    if wtf8.is_ascii() {
+        return wtf8.len();
+    }
     wtf8.iter()
         .map(|&byte| match byte {
             0x80..=0xbf => 0,
@@ -101,6 +104,10 @@ pub fn utf16_len(wtf8: &[u8]) -> usize {
 /// Largest byte offset at which a prefix of at most `units` UTF-16 units ends without splitting a
 /// character.
 pub fn prefix_of_units(wtf8: &[u8], units: usize) -> usize {
+    // No unit takes less than a byte.
+    if wtf8.len() <= units {
+        return wtf8.len();
+    }
     let mut used = 0;
     for (offset, &byte) in wtf8.iter().enumerate() {
         let width = match byte {

@@ -153,7 +153,7 @@ fn shorten(path: &[u8], home: &[u8]) -> Vec<u8> {
 }
 
 fn short_command(command: &[u8]) -> Vec<u8> {
-    let mut short = one_line(command);
+    let mut short = one_line(command).into_owned();
     cut(&mut short, COMMAND);
     if utf16_len(command) > COMMAND {
         short.extend_from_slice(b"...");

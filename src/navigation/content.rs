@@ -1,5 +1,7 @@
 //! Texts of messages.
 
+use std::borrow::Cow;
+
 use crate::json::cursor::Step;
 use crate::json::text::{prefix_of_units, utf16_len};
 use crate::json::{Cursor, Kind, RawStr};
@@ -88,7 +90,13 @@ impl<'a> Content<'a> {
     }
 
     /// The beginning of [`Content::text`], at most [`EXCERPT`] units.
-    pub fn excerpt(&self) -> Vec<u8> {
+    pub fn excerpt(&self) -> Cow<'a, [u8]> {
+        if let Some(text) = self.string.filter(|_| self.blocks.is_empty()) {
+            return text.decode_prefix(EXCERPT);
+        }
+        if let [text] = self.blocks[..] {
+            return text.decode_prefix(EXCERPT);
+        }
         let (mut excerpt, mut left) = (Vec::new(), EXCERPT);
         for text in self.texts() {
             let piece = text.decode_prefix(left);
@@ -100,7 +108,7 @@ impl<'a> Content<'a> {
                 break;
             }
         }
-        excerpt
+        Cow::Owned(excerpt)
     }
 
     /// Whether any text in it is more than white space.
@@ -131,14 +139,18 @@ pub fn is_true(cursor: &mut Cursor<'_>) -> Step<bool> {
 
 /// Text on one line: line feeds and tabs become spaces one by one, then white space at both ends
 /// goes.
-pub fn one_line(text: &[u8]) -> Vec<u8> {
-    let mut line = trim(text).to_vec();
+pub fn one_line(text: &[u8]) -> Cow<'_, [u8]> {
+    let text = trim(text);
+    if memchr::memchr2(b'\n', b'\t', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut line = text.to_vec();
     for byte in &mut line {
         if matches!(byte, b'\n' | b'\t') {
             *byte = b' ';
         }
     }
-    line
+    Cow::Owned(line)
 }
 
 /// The first `units` UTF-16 units, without splitting a character.
@@ -152,10 +164,10 @@ mod tests {
 
     fn read(json: &str) -> (String, String, bool) {
         let content = Content::read(&mut Cursor::new(json.as_bytes())).unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (
             text(content.text()),
-            text(content.excerpt()),
+            text(content.excerpt().into_owned()),
             content.is_visible(),
         )
     }
@@ -217,6 +229,7 @@ mod tests {
 
     #[test]
     fn lines_are_joined_one_for_one() {
-        assert_eq!(one_line(b" \ta\r\n\tb \n"), b"a\r  b");
+        assert_eq!(&*one_line(b" \ta\r\n\tb \n"), b"a\r  b");
+        assert_eq!(&*one_line("\u{a0}a b".as_bytes()), b"a b");
     }
 }

@@ -1,8 +1,9 @@
 //! A whole tree as a list that can be filtered, searched and walked.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+// Its hash function is faster than that of the standard library.
+use hashbrown::HashMap;
 use memchr::memmem::Finder;
 
 use crate::journal::adapt::adapt_for_view;
@@ -148,7 +149,9 @@ impl Listing {
             }
         }
         let known = |(row, id)| Some((row, *by_id.get(id)?));
-        self.calls = results.into_iter().filter_map(known).collect();
+        let calls = results.into_iter().filter_map(known).collect();
+        drop(by_id);
+        self.calls = calls;
     }
 
     fn chunk_of(&self, slot: Slot) -> Option<(u32, &Chunk)> {

@@ -1,5 +1,6 @@
 //! What a list shows of one entry, and what a search looks at.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::json::RawStr;
@@ -58,6 +59,21 @@ impl Arena {
             self.0.extend_from_slice(piece);
         }
         Span { start, end }
+    }
+
+    /// Adds the parts in lower case, with a space behind each.
+    fn add_lower_case(&mut self, parts: &[&[u8]]) -> Span {
+        let mut pieces: Vec<&[u8]> = Vec::with_capacity(2 * parts.len());
+        for part in parts {
+            pieces.extend([part, b" ".as_slice()]);
+        }
+        if parts.iter().all(|part| part.is_ascii()) {
+            let span = self.add(&pieces);
+            let added = self.0.get_mut(span.start as usize..span.end as usize);
+            added.unwrap_or_default().make_ascii_lowercase();
+            return span;
+        }
+        self.add(&[&lower_case(&pieces.concat())])
     }
 
     /// A text.
@@ -206,27 +222,31 @@ impl Shown {
 
     /// Search words hold no spaces, so a space keeps them within one part.
     fn search_in(&mut self, arena: &mut Arena, parts: &[&[u8]]) {
-        self.search = arena.add(&[&lower_case(&parts.join(&b' '))]);
+        self.search = arena.add_lower_case(parts);
     }
 }
 
-fn assistant_text(message: &Message<'_>, excerpt: &[u8], reason: &[u8]) -> (Tone, Vec<u8>) {
+fn assistant_text<'a>(
+    message: &Message<'_>,
+    excerpt: &'a [u8],
+    reason: &[u8],
+) -> (Tone, Cow<'a, [u8]>) {
     let text = one_line(excerpt);
     let error = decoded(message.error);
     if !text.is_empty() {
         (Tone::Assistant, text)
     } else if reason == b"aborted" {
-        (Tone::Muted, b"(aborted)".to_vec())
+        (Tone::Muted, Cow::Borrowed(b"(aborted)"))
     } else if !error.is_empty() {
-        let mut error = one_line(&error);
+        let mut error = one_line(&error).into_owned();
         cut(&mut error, ERROR);
-        (Tone::Error, error)
+        (Tone::Error, Cow::Owned(error))
     } else {
-        (Tone::Muted, b"(no content)".to_vec())
+        (Tone::Muted, Cow::Borrowed(b"(no content)"))
     }
 }
 
-fn decoded(text: Option<RawStr<'_>>) -> std::borrow::Cow<'_, [u8]> {
+fn decoded(text: Option<RawStr<'_>>) -> Cow<'_, [u8]> {
     text.map(|text| text.decode()).unwrap_or_default()
 }
 
@@ -235,7 +255,7 @@ mod tests {
     use super::*;
     use crate::json::Cursor;
 
-    /// Lead and text, tone, search text.
+    /// Lead and text, tone, search text, whether it is quiet.
     fn shown(json: &str) -> (String, Tone, String, bool) {
         let mut arena = Arena::default();
         let entry = Entry::read(&mut Cursor::new(json.as_bytes())).unwrap();
@@ -244,7 +264,7 @@ mod tests {
         (
             format!("{}|{}", text(shown.lead), text(shown.text)),
             shown.tone,
-            text(shown.search),
+            text(shown.search).trim_end_matches(' ').to_owned(),
             shown.is_quiet,
         )
     }
@@ -261,7 +281,7 @@ mod tests {
     fn messages() {
         assert_eq!(
             message(r#"{"role":"user","content":" A\nb "}"#),
-            row("user: |A b", Tone::User, "user  a\nb ")
+            row("user: |A b", Tone::User, "user  a\nb")
         );
         assert_eq!(
             message(
@@ -277,7 +297,7 @@ mod tests {
             message(r#"{"role":"bashExecution","command":"A\tb","output":"x"}"#),
             row("[bash]: |A b", Tone::Dim, "bashexecution  a\tb")
         );
-        assert_eq!(message(r#"{"role":"x"}"#), row("|[x]", Tone::Dim, "x "));
+        assert_eq!(message(r#"{"role":"x"}"#), row("|[x]", Tone::Dim, "x"));
         assert_eq!(message("null"), row("|", Tone::Dim, ""));
     }
 
@@ -354,7 +374,7 @@ mod tests {
                 r#"{"type":"label"}"#,
                 "|[label: (cleared)]",
                 Tone::Dim,
-                "label ",
+                "label",
             ),
             (
                 r#"{"type":"custom_message","customType":"N","content":[{"type":"text","text":"T"}]}"#,
