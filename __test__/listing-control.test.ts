@@ -47,7 +47,8 @@ const calls: [string, (control?: ListingControl) => Promise<{ id: string }[]>][]
   ["listAll, storage", (c) => SessionManager.listAll(new CountingStorage(), c)],
   [
     "searchSessions, storage",
-    (c) => SessionManager.searchSessions("text", { cwd: CWD, storage: new CountingStorage(), ...c }),
+    (c) =>
+      SessionManager.searchSessions("text", { cwd: CWD, storage: new CountingStorage(), ...c }),
   ],
 ];
 
@@ -74,7 +75,9 @@ describe.each(calls)("%s", (_, call) => {
   it("gives the same with progress and without", async () => {
     putSessions();
     const plain = await call();
-    expect(await call({ onProgress: () => {}, signal: new AbortController().signal })).toEqual(plain);
+    expect(await call({ onProgress: () => {}, signal: new AbortController().signal })).toEqual(
+      plain,
+    );
     expect(await call({ onProgress: null })).toEqual(plain);
   });
 

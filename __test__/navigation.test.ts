@@ -12,7 +12,9 @@ function branched() {
   const manager = SessionManager.inMemory("/w");
   const u1 = manager.appendMessage(userMessage("first"));
   const a1 = manager.appendMessage(assistantMessage("one"));
-  const u2 = manager.appendMessage(userMessage([{ type: "text", text: " sec" }, { type: "image" }]));
+  const u2 = manager.appendMessage(
+    userMessage([{ type: "text", text: " sec" }, { type: "image" }]),
+  );
   const a2 = manager.appendMessage(assistantMessage("two"));
   manager.branch(a1);
   const u3 = manager.appendMessage(userMessage("third"));

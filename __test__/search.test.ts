@@ -90,7 +90,15 @@ describe.each([
 
   it("looks at id, title, working directory, messages and path, all words", async () => {
     put("abc", { title: "Title", first: "ÜBER", answer: "unter", cwd: "/work/project" });
-    for (const query of ["ABC", "title", "PROJECT", "über", "Unter", "one/abc.jsonl", "unter abc"]) {
+    for (const query of [
+      "ABC",
+      "title",
+      "PROJECT",
+      "über",
+      "Unter",
+      "one/abc.jsonl",
+      "unter abc",
+    ]) {
       expect(await ids(query), query).toEqual(["abc"]);
     }
     expect(await ids("abc missing!")).toEqual([]);
