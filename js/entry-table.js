@@ -128,6 +128,8 @@ class EntryTable {
   /** True when the entry's object exists, so that its text may differ from what is on disk. */
   isEdited(slot) {
     return this.objects[slot] !== undefined;
+  }
+
   /** Slots, ascending, and objects of the entries whose object exists. */
   live() {
     const slots = [];

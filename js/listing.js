@@ -9,8 +9,6 @@ const { log } = require("./logger.js");
 const native = require("./native.js");
 const { controlOf, readAll, runScan, throwIfAborted } = require("./scan.js");
 const { isNativeStorage } = require("./storage-kind.js");
-const { optionalString, requireString } = require("./validate.js");
-const { dateOf } = require("./values.js");
 const {
   invalidArgument,
   optionalObject,
@@ -18,6 +16,7 @@ const {
   optionalString,
   requireString,
 } = require("./validate.js");
+const { dateOf } = require("./values.js");
 
 const NO_MESSAGES = "(no messages)";
 
