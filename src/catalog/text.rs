@@ -1,8 +1,6 @@
-//! Text for JavaScript, whose strings may hold halves of surrogate pairs, and small text rules as
-//! that language has them.
+//! Text for JavaScript, whose strings may hold halves of surrogate pairs.
 
 use crate::json::text::to_utf16;
-pub use crate::text::{is_js_space, js_trim};
 
 /// A text on its way to JavaScript.
 #[derive(Debug, Clone, PartialEq, Eq)]
