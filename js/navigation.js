@@ -5,7 +5,7 @@
  * program asks its extensions and has a summary written.
  */
 
-const { contentText } = require("./content.js");
+const { contentText } = require("./convert.js");
 const { KINDS, ROLES, packedKind } = require("./entry-kinds.js");
 const { invalidArgument, optionalObject, requireObject, requireString } = require("./validate.js");
 
