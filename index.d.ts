@@ -22,6 +22,7 @@ export * from "./types/history.js";
 export * from "./types/listing.js";
 export * from "./types/logging.js";
 export * from "./types/messages.js";
+export * from "./types/navigation.js";
 export * from "./types/session-manager.js";
 export * from "./types/session-values.js";
 export * from "./types/storage.js";

@@ -15,11 +15,14 @@ const executionText = require("./js/execution-text.js");
 const fileOperations = require("./js/file-operations.js");
 const fileStorage = require("./js/file-session-storage.js");
 const history = require("./js/history-storage.js");
+const flatTree = require("./js/flat-tree.js");
+const fuzzy = require("./js/fuzzy.js");
 const listing = require("./js/listing.js");
 const logger = require("./js/logger.js");
 const memoryStorage = require("./js/memory-session-storage.js");
 const constructors = require("./js/message-constructors.js");
 const prune = require("./js/prune.js");
+const navigation = require("./js/navigation.js");
 const recents = require("./js/recents.js");
 const replayMetadata = require("./js/replay-metadata.js");
 const manager = require("./js/session-manager.js");
@@ -36,6 +39,12 @@ module.exports.loadEntriesFromFile = entries.loadEntriesFromFile;
 module.exports.findMostRecentSession = recents.findMostRecentSession;
 module.exports.getRecentSessions = recents.getRecentSessions;
 module.exports.resolveResumableSession = listing.resolveResumableSession;
+module.exports.searchSessions = listing.searchSessions;
+module.exports.fuzzyMatch = fuzzy.fuzzyMatch;
+module.exports.fuzzyFilter = fuzzy.fuzzyFilter;
+
+module.exports.collectEntriesForBranchSummary = navigation.collectEntriesForBranchSummary;
+module.exports.renderTreePrefix = flatTree.renderTreePrefix;
 
 module.exports.FileSessionStorage = fileStorage.FileSessionStorage;
 module.exports.MemorySessionStorage = memoryStorage.MemorySessionStorage;

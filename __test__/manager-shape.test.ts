@@ -62,6 +62,12 @@ const METHODS = [
   "resetLeaf",
   "branchWithSummary",
   "createBranchedSession",
+  "prepareTreeNavigation",
+  "commitTreeNavigation",
+  "prepareBranch",
+  "getBranchCandidates",
+  "collectEntriesForBranchSummary",
+  "flattenTree",
 ];
 
 const STATICS = [
@@ -73,6 +79,7 @@ const STATICS = [
   "inMemory",
   "list",
   "listAll",
+  "searchSessions",
 ];
 
 describe("module", () => {
@@ -88,6 +95,9 @@ describe("module", () => {
       "findMostRecentSession",
       "getRecentSessions",
       "resolveResumableSession",
+      "searchSessions",
+      "collectEntriesForBranchSummary",
+      "renderTreePrefix",
     ]) {
       expect(typeof loose(api)[name], name).toBe("function");
     }

@@ -130,6 +130,19 @@ class EntryTable {
     return this.objects[slot] !== undefined;
   }
 
+  /** Slots, ascending, and objects of the entries whose object exists. */
+  live() {
+    const slots = [];
+    const entries = [];
+    this.objects.forEach((entry, slot) => {
+      if (entry !== undefined) {
+        slots.push(slot);
+        entries.push(entry);
+      }
+    });
+    return { slots: Uint32Array.from(slots), entries };
+  }
+
   /** The JSON text that belongs on disk for a slot. */
   textOf(slot) {
     const entry = this.objects[slot];

@@ -56,4 +56,4 @@ function readEnvironment() {
   };
 }
 
-module.exports = { readEnvironment };
+module.exports = { home, readEnvironment };

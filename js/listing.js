@@ -1,16 +1,24 @@
 "use strict";
 
-/** Listing sessions and finding one by a part of its id. */
+/** Listing sessions, searching them, and finding one by a part of its id. */
 
 const path = require("node:path");
 
 const { readEnvironment } = require("./environment.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
-const { mapBounded } = require("./bounded.js");
+const { controlOf, readAll, runScan, throwIfAborted } = require("./scan.js");
 const { isNativeStorage } = require("./storage-kind.js");
-const { optionalString, requireString } = require("./validate.js");
+const {
+  invalidArgument,
+  optionalObject,
+  optionalOneOf,
+  optionalString,
+  requireString,
+} = require("./validate.js");
 const { dateOf } = require("./values.js");
+
+const NO_MESSAGES = "(no messages)";
 
 /** The class, whose members callers may have replaced; it requires this module itself. */
 function sessionManager() {
@@ -30,7 +38,7 @@ function toSessionInfo(summary, modified) {
     created: dateOf(header ? header.timestamp : summary.fallbackCreated),
     modified,
     messageCount: summary.messageCount,
-    firstMessage: summary.firstMessage ?? "(no messages)",
+    firstMessage: summary.firstMessage ?? NO_MESSAGES,
     allMessagesText: summary.allMessagesText,
   };
 }
@@ -55,8 +63,8 @@ function newestFirst(left, right) {
 }
 
 /** Reads sessions through a storage. What cannot be read is left out. */
-async function describeThrough(storage, files) {
-  const infos = await mapBounded(files, async (file) => {
+async function describeThrough(storage, files, control) {
+  const describe = async (file) => {
     try {
       const text = await storage.readText(file);
       const { mtime } = storage.statSync(file);
@@ -66,7 +74,8 @@ async function describeThrough(storage, files) {
       reportFailures([err]);
       return undefined;
     }
-  });
+  };
+  const infos = await readAll(files, describe, control);
   return infos.filter(Boolean).sort(newestFirst);
 }
 
@@ -87,28 +96,115 @@ function filesThrough(storage, sessionDir) {
   }
 }
 
-/** The sessions in one directory, without those of another project that shares its name. */
-async function list(cwd, sessionDir, storage) {
-  requireString(cwd, "cwd");
-  optionalString(sessionDir, "sessionDir");
-  const dir = sessionDir ?? sessionManager().getDefaultSessionDir(cwd, undefined, storage);
-  if (!storage || isNativeStorage(storage)) {
-    return toSessionInfos(await native.listSessions(readEnvironment(), cwd, dir));
-  }
-  const infos = await describeThrough(storage, filesThrough(storage, dir));
+/** The sessions that a storage has in one directory, without those of another project. */
+async function listFolderThrough(storage, cwd, dir, control) {
+  const infos = await describeThrough(storage, filesThrough(storage, dir), control);
   const cwds = infos.map((info) => info.cwd || undefined);
   const owned = native.ownedSessions(readEnvironment(), cwd, dir, cwds);
   return infos.filter((_, at) => owned[at]);
 }
 
-/** The sessions of all projects. Directories are searched on disk, whatever the storage is. */
-async function listAll(storage) {
-  if (!storage || isNativeStorage(storage)) {
-    return toSessionInfos(await native.listAllSessions(readEnvironment()));
-  }
+/** All sessions, through a storage. Directories are searched on disk, whatever the storage is. */
+async function listAllThrough(storage, control) {
   const { files, failures } = await native.findAllSessionFiles(readEnvironment());
   reportFailures(failures);
-  return describeThrough(storage, files);
+  return describeThrough(storage, files, control);
+}
+
+const isNative = (storage) => !storage || isNativeStorage(storage);
+
+/** The session directory of a call that may name none. */
+function directoryOf(cwd, sessionDir, storage) {
+  return sessionDir ?? sessionManager().getDefaultSessionDir(cwd, undefined, storage);
+}
+
+/** The sessions in one directory, without those of another project that shares its name. */
+async function list(cwd, sessionDir, storage, options) {
+  requireString(cwd, "cwd");
+  optionalString(sessionDir, "sessionDir");
+  const control = controlOf(options);
+  // Before the directory is looked for, because that creates it.
+  throwIfAborted(control.signal);
+  const dir = directoryOf(cwd, sessionDir, storage);
+  if (!isNative(storage)) {
+    return listFolderThrough(storage, cwd, dir, control);
+  }
+  const scan = native.SessionScan.ofFolder(readEnvironment(), cwd, dir);
+  return toSessionInfos(await runScan(scan, control));
+}
+
+/** The sessions of all projects. */
+async function listAll(storage, options) {
+  const control = controlOf(options);
+  throwIfAborted(control.signal);
+  if (!isNative(storage)) {
+    return listAllThrough(storage, control);
+  }
+  const scan = native.SessionScan.ofAll(readEnvironment());
+  return toSessionInfos(await runScan(scan, control));
+}
+
+/** Checks the options of a search. */
+function searchOptions(options) {
+  const { scope, cwd, sessionDir, storage, limit } = optionalObject(options, "options");
+  optionalOneOf(scope, ["folder", "all"], "options.scope");
+  if (limit !== undefined && (typeof limit !== "number" || Number.isNaN(limit))) {
+    throw invalidArgument("options.limit", "of type number", limit);
+  }
+  return {
+    isGlobal: scope === "all",
+    cwd: optionalString(cwd, "options.cwd"),
+    sessionDir: optionalString(sessionDir, "options.sessionDir"),
+    storage,
+    limit: Math.max(0, limit ?? Number.POSITIVE_INFINITY),
+    control: controlOf(options),
+  };
+}
+
+/** The project and the directory in which a search looks. */
+function folderOf({ cwd = process.cwd(), sessionDir, storage }) {
+  return { cwd, dir: directoryOf(cwd, sessionDir, storage) };
+}
+
+/** A search's view of a session: how well it matches in place of what was said. */
+function toHit({ allMessagesText: _, ...info }, score) {
+  return { ...info, score };
+}
+
+async function searchThrough(query, folder, { storage, limit, control }) {
+  const infos = folder
+    ? await listFolderThrough(storage, folder.cwd, folder.dir, control)
+    : await listAllThrough(storage, control);
+  const texts = infos.map((info) => {
+    const { id, title, cwd, firstMessage, allMessagesText, path } = info;
+    return [id, title, cwd, firstMessage, allMessagesText, path].filter(Boolean).join(" ");
+  });
+  const ranked = native.fuzzyRank(query, texts);
+  const hits = [];
+  for (let at = 0; at < ranked.length && hits.length < limit; at += 2) {
+    hits.push(toHit(infos[ranked[at]], ranked[at + 1]));
+  }
+  return hits;
+}
+
+/**
+ * The sessions that match every word of a query, best first; with a blank query all of them, newest
+ * first.
+ */
+async function searchSessions(query, options) {
+  requireString(query, "query");
+  const search = searchOptions(options);
+  throwIfAborted(search.control.signal);
+  const folder = search.isGlobal ? undefined : folderOf(search);
+  if (!isNative(search.storage)) {
+    return searchThrough(query, folder, search);
+  }
+  const environment = readEnvironment();
+  const scan = folder
+    ? native.SessionScan.ofFolder(environment, folder.cwd, folder.dir, query)
+    : native.SessionScan.ofAll(environment, query);
+  const found = await runScan(scan, search.control, search.limit);
+  return toSessionInfos(found).map((info, at) => toHit(info, found.sessions[at].score));
 }
 
 function findMatch(sessionArg, infos) {
@@ -137,4 +233,4 @@ async function resolveResumableSession(sessionArg, cwd, sessionDir, storage) {
   return session && { session, scope: "global" };
 }
 
-module.exports = { list, listAll, resolveResumableSession };
+module.exports = { list, listAll, resolveResumableSession, searchSessions };

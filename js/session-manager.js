@@ -11,16 +11,20 @@ const { getBlobsDir, getDefaultSessionDir, moveTarget } = require("./directories
 const { KINDS, messageRole } = require("./entry-kinds.js");
 const { linkOf } = require("./entry-table.js");
 const { FileSessionStorage } = require("./file-session-storage.js");
+const { flattenTree } = require("./flat-tree.js");
 const lifecycle = require("./session-lifecycle.js");
 const listing = require("./listing.js");
 const { MemorySessionStorage } = require("./memory-session-storage.js");
 const native = require("./native.js");
+const navigation = require("./navigation.js");
 const { findRecentSessionOf } = require("./recents.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
 const snapshots = require("./snapshots.js");
 const { isNativeStorage } = require("./storage-kind.js");
 const { usageOfMessage } = require("./usage.js");
 const {
+  optionalBoolean,
+  optionalObject,
   optionalString,
   requireArray,
   requireBytes,
@@ -115,12 +119,16 @@ class SessionManager {
     return manager;
   }
 
-  static async list(cwd, sessionDir, storage) {
-    return listing.list(cwd, sessionDir, storage);
+  static async list(cwd, sessionDir, storage, options) {
+    return listing.list(cwd, sessionDir, storage, options);
   }
 
-  static async listAll(storage) {
-    return listing.listAll(storage);
+  static async listAll(storage, options) {
+    return listing.listAll(storage, options);
+  }
+
+  static async searchSessions(query, options) {
+    return listing.searchSessions(query, options);
   }
 
   // Life cycle
@@ -454,6 +462,38 @@ class SessionManager {
     this.#enter(lifecycle.branchState(this.#scope(), old, slot));
     this.#finishElsewhere(old);
     return this.persist ? this.#state.file : undefined;
+  }
+
+  // Navigation
+
+  prepareTreeNavigation(targetId, options) {
+    const { wantSummary } = optionalObject(options, "options");
+    const wanted = optionalBoolean(wantSummary, "options.wantSummary") ?? false;
+    const { leafId } = this.#state;
+    if (targetId === leafId && leafId !== null) {
+      return { kind: "noop", targetId, oldLeafId: leafId };
+    }
+    return navigation.planMove(this.#state, targetId, this.#requireSlot(targetId), wanted);
+  }
+
+  commitTreeNavigation(plan, summary) {
+    return navigation.commit(this, plan, summary);
+  }
+
+  prepareBranch(entryId) {
+    return navigation.planBranch(this.#state, entryId);
+  }
+
+  getBranchCandidates() {
+    return navigation.branchCandidates(this.#state);
+  }
+
+  collectEntriesForBranchSummary(oldLeafId, targetId) {
+    return navigation.collect(this.#state, oldLeafId, targetId);
+  }
+
+  flattenTree(options) {
+    return flattenTree(this.#state, options);
   }
 
   // Artifacts and blobs

@@ -9,11 +9,12 @@
 //! | [`storage`] | files, blobs and artifacts |
 //! | [`messages`] | plans for the conversion of a conversation for a model |
 //! | [`catalog`] | where sessions live and how they are found |
+//! | [`navigation`] | moving in the tree: what a move leaves behind, the tree as rows of a list |
 //! | [`history`] | prompts that were entered, in an SQLite database with full-text search |
 //! | `bindings` | the only module that mentions Node-API |
 //!
-//! Arrows point down only: `bindings` → `catalog` → `journal` → `session`, `storage` → `json`;
-//! `bindings` → `history` → `storage`, and the text rules in `catalog`.
+//! Arrows point down only: `bindings` → `catalog`, `navigation` → `journal` → `session`, `storage` →
+//! `json`; `bindings` → `history` → `storage`. [`parallel`] and [`text`] serve all of them.
 //! Core modules take paths, clocks and environment as values; they read no global state.
 
 pub mod catalog;
@@ -22,8 +23,11 @@ pub mod history;
 pub mod journal;
 pub mod json;
 pub mod messages;
+pub mod navigation;
+pub mod parallel;
 pub mod session;
 pub mod storage;
+pub mod text;
 
 // The exports do not exist in the unit-test build, where everything here would be unused.
 #[cfg(not(test))]

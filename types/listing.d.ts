@@ -26,6 +26,39 @@ export interface SessionInfo {
   allMessagesText: string;
 }
 
+/** How a call that reads many files is watched and ended. */
+export interface ListingControl {
+  /**
+   * Ends the call: it rejects at once with the signal's reason and stops reading soon. With a signal
+   * that is aborted already it reads nothing and creates no directory.
+   */
+  signal?: AbortSignal | undefined;
+  /**
+   * Is told how many files have been read of how many: first `0`, in the end all, never less than
+   * before. What it throws is told to the logger and does not end the call.
+   */
+  onProgress?: ((done: number, total: number) => void) | null | undefined;
+}
+
+/** Options of {@link searchSessions}. */
+export interface SessionSearchOptions extends ListingControl {
+  /** `folder` (default): the sessions of `cwd`; `all`: those of all working directories. */
+  scope?: "folder" | "all" | undefined;
+  /** Default: the process's working directory. */
+  cwd?: string | undefined;
+  /** Default: the directory of `cwd`. */
+  sessionDir?: string | undefined;
+  /** How many at most; default: no limit. */
+  limit?: number | undefined;
+  storage?: SessionStorage | undefined;
+}
+
+/** A session that a search found. */
+export interface SessionHit extends Omit<SessionInfo, "allMessagesText"> {
+  /** How well it matches: lower is better, 0 for a blank query. */
+  score: number;
+}
+
 /** An entry of a short list of recent sessions. Texts are worked out when first read. */
 export interface RecentSessionInfo {
   /** Path of the session file. */
@@ -94,3 +127,38 @@ export declare function resolveResumableSession(
   sessionDir?: string,
   storage?: SessionStorage,
 ): Promise<ResolvedSessionMatch | undefined>;
+
+/**
+ * Finds sessions by what is in them: id, title, working directory, messages, path. Promise; files are
+ * read and compared off the JavaScript thread.
+ *
+ * Every word of the query must match: its letters occur in this order, whatever is between them. Best
+ * matches come first, the newest first among equally good ones; see {@link fuzzyMatch}. A blank query
+ * gives all sessions, newest first. What cannot be read is left out and told to the logger.
+ *
+ * @throws (rejects) The reason of an aborted signal; the error of a directory that cannot be read.
+ */
+export declare function searchSessions(
+  query: string,
+  options?: SessionSearchOptions,
+): Promise<SessionHit[]>;
+
+/**
+ * Compares a text with a query that counts as one word. Synchronous. A lower score is better: letters
+ * that follow each other and beginnings of words lower it, gaps and a late start raise it. Case does
+ * not matter. The score is 0 without a match and for an empty query.
+ */
+export declare function fuzzyMatch(
+  query: string,
+  text: string,
+): { matches: boolean; score: number };
+
+/**
+ * The items whose text matches every word of a query, best first; equally good ones stay in their
+ * order. Synchronous. A blank query gives the list itself.
+ */
+export declare function fuzzyFilter<T>(
+  items: T[],
+  query: string,
+  getText: (item: T) => string,
+): T[];

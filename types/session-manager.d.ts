@@ -9,7 +9,13 @@ import type {
   SessionInitEntry,
   SessionTitleSource,
 } from "./entries.js";
-import type { SessionInfo } from "./listing.js";
+import type {
+  ListingControl,
+  SessionHit,
+  SessionInfo,
+  SessionSearchOptions,
+  searchSessions,
+} from "./listing.js";
 import type {
   AgentMessage,
   ImageContent,
@@ -17,6 +23,15 @@ import type {
   ServiceTier,
   TextContent,
 } from "./messages.js";
+import type {
+  BranchCandidate,
+  BranchPlan,
+  FlatTree,
+  FlattenTreeOptions,
+  TreeNavigationPlan,
+  TreeNavigationResult,
+  TreeNavigationSummary,
+} from "./navigation.js";
 import type {
   LoadReport,
   NewSessionOptions,
@@ -112,14 +127,25 @@ export declare class SessionManager {
    * out and told to the logger. A missing directory gives `[]`, one that cannot be read rejects.
    *
    * @param sessionDir Default: the directory of `cwd`.
+   * @param options Progress and cancelling.
    */
-  static list(cwd: string, sessionDir?: string, storage?: SessionStorage): Promise<SessionInfo[]>;
+  static list(
+    cwd: string,
+    sessionDir?: string,
+    storage?: SessionStorage,
+    options?: ListingControl,
+  ): Promise<SessionInfo[]>;
 
   /**
    * The sessions of all working directories, newest first. Promise. Files and directories that cannot
    * be read are left out and told to the logger; transcripts among a session's artifacts are left out.
+   *
+   * @param options Progress and cancelling.
    */
-  static listAll(storage?: SessionStorage): Promise<SessionInfo[]>;
+  static listAll(storage?: SessionStorage, options?: ListingControl): Promise<SessionInfo[]>;
+
+  /** The same as the function {@link searchSessions}. Promise. */
+  static searchSessions(query: string, options?: SessionSearchOptions): Promise<SessionHit[]>;
 
   // --- Life cycle and persistence ----------------------------------------------------------------
 
@@ -386,6 +412,58 @@ export declare class SessionManager {
    * @throws `Entry <id> not found`, code `ENTRY_NOT_FOUND`; errors of writing the file.
    */
   createBranchedSession(leafId: string): string | undefined;
+
+  // --- Navigation (all synchronous) --------------------------------------------------------------
+
+  /**
+   * Plans a move of the leaf to an entry; changes nothing. What the plan leaves behind may then be
+   * summarised, and {@link commitTreeNavigation} carries it out.
+   *
+   * @throws `Entry <id> not found`.
+   */
+  prepareTreeNavigation(targetId: string, options?: { wantSummary?: boolean }): TreeNavigationPlan;
+
+  /**
+   * Carries a plan out: moves the leaf and, with a summary that is not empty, appends it there. For a
+   * plan of kind `noop` nothing happens, whatever the summary.
+   *
+   * @param plan A plan, or just where to go. With `oldLeafId` the leaf must still be there.
+   * @throws `Session position changed`; `Entry <id> not found`; with a summary, as an append, also the
+   *   error of a write, and then the leaf has moved all the same.
+   */
+  commitTreeNavigation(
+    plan: TreeNavigationPlan | { newLeafId: string | null; oldLeafId?: string | null },
+    summary?: TreeNavigationSummary | null,
+  ): TreeNavigationResult;
+
+  /**
+   * Plans a new session that ends before a prompt: {@link createBranchedSession} with
+   * `branchFromId`, or {@link newSession} when that is `null`, because nothing stands before the
+   * prompt. Changes nothing.
+   *
+   * @throws `Invalid entry ID for branching` when the entry is no user message.
+   */
+  prepareBranch(entryId: string): BranchPlan;
+
+  /** The prompts of all branches that have a text, in the order of the file. */
+  getBranchCandidates(): BranchCandidate[];
+
+  /**
+   * Ids of the entries that a move from `oldLeafId` to `targetId` leaves behind, oldest first: those
+   * behind the last entry that the ways to both have in common. An id that is no entry has no way.
+   */
+  collectEntriesForBranchSummary(
+    oldLeafId: string | null,
+    targetId: string,
+  ): { entryIds: string[]; commonAncestorId: string | null };
+
+  /**
+   * The whole tree as a list of rows. Reads the texts of entries that nobody has looked at yet from the
+   * file, without making objects of them.
+   *
+   * @throws `ENTRY_UNREADABLE` when the file was changed under the session.
+   */
+  flattenTree(options?: FlattenTreeOptions): FlatTree;
 }
 
 /** The part of a manager that reads the session, for code that must not change it. */

@@ -1,19 +1,24 @@
 //! Listings, recent sessions and resume matching.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use napi::JsString;
 use napi::bindgen_prelude::{Either, Env, Utf16String};
 use napi_derive::napi;
 
 use super::catalog::{EnvironmentValues, messages, text_of};
 use super::error::OrThrow;
 use super::task::{Promised, run_blocking};
+use super::text;
 use crate::catalog::Environment;
 use crate::catalog::describe::{self, Description};
-use crate::catalog::list::{self, Listed, Listing};
+use crate::catalog::fuzzy::{self, Query};
+use crate::catalog::list::{self, Listed};
 use crate::catalog::project::Project;
 use crate::catalog::recent::{self, Recent};
 use crate::catalog::resume::{self, Candidate};
+use crate::catalog::scan::{Scan, Scope};
 use crate::catalog::text::Text;
 
 /// A text with its halves of surrogate pairs.
@@ -37,6 +42,8 @@ pub struct SessionSummary {
     pub all_messages_text: JsText,
     /// Milliseconds since 1970 with a fraction; absent when the text did not come from a file.
     pub modified: Option<f64>,
+    /// How well it matches, lower is better; 0 without a query.
+    pub score: f64,
 }
 
 impl SessionSummary {
@@ -59,6 +66,7 @@ impl SessionSummary {
             first_message: optional(description.first_message),
             all_messages_text: js_text(description.text),
             modified,
+            score: 0.0,
         }
     }
 }
@@ -75,15 +83,6 @@ impl From<Listed> for SessionSummary {
 pub struct SessionSummaries {
     pub sessions: Vec<SessionSummary>,
     pub failures: Vec<String>,
-}
-
-impl From<Listing> for SessionSummaries {
-    fn from(listing: Listing) -> Self {
-        Self {
-            sessions: listing.sessions.into_iter().map(Into::into).collect(),
-            failures: messages(&listing.failures),
-        }
-    }
 }
 
 /// Paths of session files, and messages about directories that could not be read.
@@ -119,29 +118,87 @@ fn js_text(wtf8: Vec<u8>) -> JsText {
     }
 }
 
-/// The sessions of a project in one directory.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionSummaries>")]
-pub fn list_sessions(
-    environment: EnvironmentValues,
-    cwd: String,
-    session_dir: String,
-) -> napi::Result<Promised<SessionSummaries>> {
-    let environment = Environment::from(environment);
-    let work = move || {
-        let project = Project::of(&environment, &cwd, &session_dir)?;
-        list::list(Path::new(&session_dir), project.as_ref()).map(SessionSummaries::from)
-    };
-    run_blocking(work, |_, sessions| Ok(sessions))
+/// Sessions being read, step by step.
+#[napi]
+pub struct SessionScan {
+    scan: Arc<Scan>,
 }
 
-/// The sessions of all projects.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionSummaries>")]
-pub fn list_all_sessions(
-    environment: EnvironmentValues,
-) -> napi::Result<Promised<SessionSummaries>> {
-    let environment = Environment::from(environment);
-    let work = move || list::list_all(&environment.session_roots()?).map(SessionSummaries::from);
-    run_blocking(work, |_, sessions| Ok(sessions))
+impl SessionScan {
+    fn new(scope: Scope, query: Option<JsString<'_>>) -> napi::Result<Self> {
+        let query = query.map(text::from_js).transpose()?;
+        let query = query.map(|query| Query::new(&query));
+        Ok(Self {
+            scan: Arc::new(Scan::new(scope, query)),
+        })
+    }
+}
+
+#[napi]
+impl SessionScan {
+    /// Of the sessions of a project in one directory; with a query only of those that match.
+    #[napi(catch_unwind)]
+    pub fn of_folder(
+        environment: EnvironmentValues,
+        cwd: String,
+        dir: String,
+        query: Option<JsString<'_>>,
+    ) -> napi::Result<SessionScan> {
+        let environment = environment.into();
+        let scope = Scope::Folder {
+            environment,
+            cwd,
+            dir,
+        };
+        Self::new(scope, query)
+    }
+
+    /// Of the sessions of all projects; with a query only of those that match.
+    #[napi(catch_unwind)]
+    pub fn of_all(
+        environment: EnvironmentValues,
+        query: Option<JsString<'_>>,
+    ) -> napi::Result<SessionScan> {
+        Self::new(Scope::All(environment.into()), query)
+    }
+
+    /// Finds the files; gives how many there are.
+    #[napi(catch_unwind, ts_return_type = "Promise<number>")]
+    pub fn find(&self) -> napi::Result<Promised<u32>> {
+        let scan = Arc::clone(&self.scan);
+        run_blocking(move || scan.find(), |_, count| Ok(count as u32))
+    }
+
+    /// Reads the next `count` files; gives how many were read so far. One call at a time.
+    #[napi(catch_unwind, ts_return_type = "Promise<number>")]
+    pub fn read(&self, count: u32) -> napi::Result<Promised<u32>> {
+        let scan = Arc::clone(&self.scan);
+        let work = move || Ok(scan.read(count as usize));
+        run_blocking(work, |_, done| Ok(done as u32))
+    }
+
+    /// Makes reading end soon.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self) {
+        self.scan.cancel();
+    }
+
+    /// What was found, at most `limit` sessions: best first, then newest first. Empties the scan.
+    #[napi(catch_unwind)]
+    pub fn take(&self, limit: f64) -> SessionSummaries {
+        // Saturates: infinity is the largest count, NaN none.
+        let (scores, listing) = self.scan.take(limit as usize);
+        let sessions = listing.sessions.into_iter().zip(scores);
+        SessionSummaries {
+            sessions: sessions
+                .map(|(session, score)| SessionSummary {
+                    score,
+                    ..session.into()
+                })
+                .collect(),
+            failures: messages(&listing.failures),
+        }
+    }
 }
 
 /// The session files of all projects, for storages that read them in their own way.
@@ -268,4 +325,28 @@ pub fn match_session(argument: String, ids: Vec<Option<String>>, paths: Vec<Stri
     resume::find(&argument, &candidates)
         .and_then(|at| i32::try_from(at).ok())
         .unwrap_or(-1)
+}
+
+/// Whether a text matches a fuzzy query, and how well: `None` (`null`) or a score, lower is better.
+#[napi(catch_unwind)]
+pub fn fuzzy_score(query: JsString<'_>, text: JsString<'_>) -> napi::Result<Option<f64>> {
+    let (query, text) = (text::from_js(query)?, text::from_js(text)?);
+    Ok(fuzzy::score(&query, &text))
+}
+
+/// Positions of the texts that match every word of a query, best first, each followed by its score.
+#[napi(catch_unwind)]
+pub fn fuzzy_rank(query: JsString<'_>, texts: Vec<JsString<'_>>) -> napi::Result<Vec<f64>> {
+    let query = Query::new(&text::from_js(query)?);
+    let mut ranked = Vec::new();
+    for (at, text) in texts.into_iter().enumerate() {
+        if let Some(score) = query.score(&text::from_js(text)?) {
+            ranked.push((at as f64, score));
+        }
+    }
+    ranked.sort_by(|left, right| left.1.total_cmp(&right.1));
+    Ok(ranked
+        .into_iter()
+        .flat_map(|(at, score)| [at, score])
+        .collect())
 }

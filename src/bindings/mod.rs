@@ -15,6 +15,7 @@ mod journal;
 mod listing;
 mod loaded;
 mod messages;
+mod navigation;
 mod session_core;
 mod storage;
 mod task;

@@ -438,7 +438,7 @@ fn link(tree: &mut Tree, parent: Option<Option<Vec<u8>>>) -> Parent {
     }
 }
 
-fn key_of(id: JsId<'_>) -> napi::Result<Vec<u8>> {
+pub(super) fn key_of(id: JsId<'_>) -> napi::Result<Vec<u8>> {
     match id {
         Either::A(id) => text::from_js(id),
         Either::B(number) => Ok(Interner::number_key(number).to_vec()),
@@ -455,7 +455,7 @@ fn parent_key(parent: JsParent<'_>) -> napi::Result<Option<Option<Vec<u8>>>> {
     })
 }
 
-fn js_id<'env>(
+pub(super) fn js_id<'env>(
     env: &'env Env,
     tree: &Tree,
     symbol: Symbol,

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use super::dirs::{Environment, Place, TerminalVariables, set};
 use super::files::open_regular;
-use super::text::js_trim;
 use crate::Result;
 use crate::error::IoContext;
 use crate::storage::disk::{Disk, OsDisk};
+use crate::text::js_trim;
 
 /// Breadcrumbs are two paths; anything longer is not one.
 const LONGEST_BREADCRUMB: u64 = 64 * 1024;

@@ -1,15 +1,17 @@
 //! Listing sessions with what a picker shows of them.
 //!
 //! A description depends on nothing but the file's content, so whoever wants to keep descriptions
-//! may do so by path, inode, size and modification time, around [`describe_file`].
+//! may do so by path, inode, size and modification time, around [`describe_file`]. Many files are
+//! read by a [`Scan`](super::scan::Scan).
 
+use std::cmp::Ordering;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{self, AtomicBool};
 
 use super::describe::{Description, describe};
 use super::encode::same_directory;
-use super::files::{open_regular, session_files, session_files_below};
-use super::parallel::map_parallel;
-use super::project::Project;
+use super::files::{open_regular, session_files_below};
 use super::stamp::{Stamp, newest_first};
 use crate::error::IoContext;
 use crate::{Error, Result};
@@ -25,7 +27,14 @@ pub struct Listed {
     pub description: Description,
 }
 
-/// The sessions found, newest first, and what could not be read.
+impl Listed {
+    /// The order of listings.
+    pub fn newest_first(left: &Self, right: &Self) -> Ordering {
+        newest_first(left.modified, &left.path, right.modified, &right.path)
+    }
+}
+
+/// The sessions found and what could not be read.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// The sessions.
@@ -33,27 +42,6 @@ pub struct Listing {
     /// Files and sub-directories that could not be read. They do not keep the others from being
     /// listed.
     pub failures: Vec<Error>,
-}
-
-/// Lists the sessions in one directory; with a project only its own. A missing directory holds none,
-/// one that cannot be read is an error.
-pub fn list(dir: &Path, project: Option<&Project>) -> Result<Listing> {
-    let mut listing = Listing::default();
-    listing.describe(session_files(dir)?);
-    if let Some(project) = project {
-        listing
-            .sessions
-            .retain(|session| project.owns(session.description.cwd()));
-    }
-    Ok(listing)
-}
-
-/// Lists the sessions in several directories and all directories below them.
-pub fn list_all(roots: &[PathBuf]) -> Result<Listing> {
-    let mut listing = Listing::default();
-    let files = find_all(roots, &mut listing.failures)?;
-    listing.describe(files);
-    Ok(listing)
 }
 
 /// The session files in several directories and all directories below them; see
@@ -69,12 +57,17 @@ pub fn find_all(roots: &[PathBuf], failures: &mut Vec<Error>) -> Result<Vec<Path
     Ok(files)
 }
 
-/// Reads one session file. `None` when it is no session.
-pub fn describe_file(path: &Path) -> Result<Option<Listed>> {
+/// Reads one session file. `None` when it is no session. Stops with an error soon after `cancelled`
+/// is set.
+pub fn describe_file(path: &Path, cancelled: &AtomicBool) -> Result<Option<Listed>> {
     let file = open_regular(path)?;
     // Taken before reading: what is read may be newer than its time, but never older.
     let metadata = file.metadata().during("fstat", path)?;
-    let description = describe(&file, metadata.len()).during("read", path)?;
+    let source = Cancellable {
+        source: &file,
+        cancelled,
+    };
+    let description = describe(source, metadata.len()).during("read", path)?;
     Ok(description.map(|description| Listed {
         path: path.to_path_buf(),
         modified: Stamp::of(&metadata),
@@ -82,28 +75,47 @@ pub fn describe_file(path: &Path) -> Result<Option<Listed>> {
     }))
 }
 
-impl Listing {
-    fn describe(&mut self, files: Vec<PathBuf>) {
-        for outcome in map_parallel(&files, |path| describe_file(path)) {
-            match outcome {
-                Ok(Some(session)) => self.sessions.push(session),
-                Ok(None) => {}
-                // Deleted since the directory was read.
-                Err(error) if error.is_not_found() => {}
-                Err(error) => self.failures.push(error),
-            }
+/// A source that fails once it is cancelled.
+struct Cancellable<'a, R> {
+    source: R,
+    cancelled: &'a AtomicBool,
+}
+
+impl<R: Read> Read for Cancellable<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancelled.load(atomic::Ordering::Relaxed) {
+            return Err(io::Error::other("cancelled"));
         }
-        self.sessions.sort_by(|left, right| {
-            newest_first(left.modified, &left.path, right.modified, &right.path)
-        });
+        self.source.read(buffer)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Environment;
+    use crate::catalog::scan::{Scan, Scope};
     use std::fs;
     use std::time::{Duration, SystemTime};
+
+    fn scanned(scope: Scope) -> Listing {
+        let scan = Scan::new(scope, None);
+        scan.find().unwrap();
+        scan.read(usize::MAX);
+        scan.take(usize::MAX).1
+    }
+
+    fn list(dir: &Path) -> Listing {
+        list_of(&Environment::default(), "/nowhere", dir)
+    }
+
+    fn list_of(environment: &Environment, cwd: &str, dir: &Path) -> Listing {
+        scanned(Scope::Folder {
+            environment: environment.clone(),
+            cwd: cwd.to_owned(),
+            dir: dir.to_string_lossy().into_owned(),
+        })
+    }
 
     fn session(id: &str, cwd: &str) -> String {
         format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"t","cwd":"{cwd}"}}"#)
@@ -133,22 +145,17 @@ mod tests {
             );
         }
         put(&root.path().join("e.jsonl"), "no session", 1);
-        let listing = list(root.path(), None).unwrap();
+        let listing = list(root.path());
         assert_eq!(names(&listing), ["d", "c", "b", "a"]);
         assert_eq!(listing.sessions[0].modified.millis(), 999_995_000.0);
         assert!(listing.failures.is_empty());
-        assert!(
-            list(&root.path().join("missing"), None)
-                .unwrap()
-                .sessions
-                .is_empty()
-        );
+        assert!(list(&root.path().join("missing")).sessions.is_empty());
     }
 
     #[test]
     fn sessions_of_a_namesake_project_are_left_out() {
         let root = tempfile::tempdir().unwrap();
-        let environment = crate::catalog::Environment {
+        let environment = Environment {
             home: "/nowhere/u".into(),
             temp: "/nowhere/t".into(),
             ..Default::default()
@@ -168,11 +175,7 @@ mod tests {
             r#"{"type":"session","id":"old"}"#,
             1,
         );
-        let of = |cwd: &str, dir: &Path| {
-            let dir_text = dir.to_string_lossy();
-            let project = Project::of(&environment, cwd, &dir_text).unwrap();
-            names(&list(dir, project.as_ref()).unwrap())
-        };
+        let of = |cwd: &str, dir: &Path| names(&list_of(&environment, cwd, dir));
         assert_eq!(
             of("/nowhere/a-b/c", &dir),
             ["spelled", "relative", "ours", "old", "moved"]
@@ -194,9 +197,13 @@ mod tests {
         put(&one.join("p/a.jsonl"), &session("a", "/w"), 3);
         put(&one.join("p/a/Task.jsonl"), &session("task", "/w"), 1);
         put(&two.join("q/b.jsonl"), &session("b", "/w"), 2);
-        let listing = list_all(&[one.clone(), two.clone()]).unwrap();
+        let listing = scanned(Scope::Roots(vec![one.clone(), two.clone()]));
         assert_eq!(names(&listing), ["b", "a"]);
-        let twice = list_all(&[one.clone(), one.join("p/.."), root.path().join("none")]).unwrap();
+        let twice = scanned(Scope::Roots(vec![
+            one.clone(),
+            one.join("p/.."),
+            root.path().join("none"),
+        ]));
         assert_eq!(names(&twice), ["a"]);
     }
 
@@ -207,7 +214,7 @@ mod tests {
             let path = root.path().join(format!("{number:03}.jsonl"));
             put(&path, &session(&number.to_string(), "/w"), number);
         }
-        let listing = list(root.path(), None).unwrap();
+        let listing = list(root.path());
         let expected: Vec<_> = (0..300).map(|number| format!("{number:03}")).collect();
         assert_eq!(names(&listing), expected);
     }

@@ -8,9 +8,11 @@
 //! | [`project`] | the session directory of a project, and whose sessions are in it |
 //! | [`breadcrumb`] | the last session of each terminal |
 //! | [`list`], [`describe`] | all sessions of a directory with what a picker shows |
+//! | [`scan`] | reading many of them step by step: progress, cancelling, search |
+//! | [`search`], [`fuzzy`] | what a search looks at, and how well it matches a query |
 //! | [`recent`] | the newest sessions, from the beginnings of their files |
 //! | [`resume`] | a session by a part of its id |
-//! | [`files`], [`line`], [`lexical`], [`parallel`], [`stamp`], [`text`] | what these share |
+//! | [`files`], [`line`], [`lexical`], [`stamp`], [`text`] | what these share |
 //!
 //! Nothing here reads the environment: callers pass an [`Environment`] taken at the moment of the
 //! call.
@@ -20,14 +22,16 @@ pub mod describe;
 pub mod dirs;
 pub mod encode;
 pub mod files;
+pub mod fuzzy;
 pub mod legacy;
 pub mod lexical;
 pub mod line;
 pub mod list;
-pub mod parallel;
 pub mod project;
 pub mod recent;
 pub mod resume;
+pub mod scan;
+pub mod search;
 pub mod stamp;
 pub mod text;
 

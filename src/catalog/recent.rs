@@ -11,12 +11,12 @@ use super::files::{open_regular, session_files};
 use super::line::{self, Id, Line};
 use super::project::Project;
 use super::stamp::{Stamp, newest_first};
-use super::text::is_js_space;
 use crate::Result;
 use crate::error::IoContext;
 use crate::journal::lines::{Lines, Piece};
 use crate::json::Cursor;
 use crate::json::text::to_utf16;
+use crate::text::is_js_space;
 
 /// Bytes that usually hold the header and the first prompt.
 const PREFIX: u64 = 4096;

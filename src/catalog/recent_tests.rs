@@ -248,6 +248,6 @@ proptest! {
         prop_assert!(!name.is_empty());
         let is_control = |c: char| c < ' ' || c == '\u{7f}';
         prop_assert_eq!(name.find(is_control), None);
-        prop_assert_eq!(super::super::text::js_trim(&name), name.as_str());
+        prop_assert_eq!(crate::text::js_trim(&name), name.as_str());
     }
 }

@@ -1,5 +1,4 @@
-//! Text for JavaScript, whose strings may hold halves of surrogate pairs, and small text rules as
-//! that language has them.
+//! Text for JavaScript, whose strings may hold halves of surrogate pairs.
 
 use crate::json::text::to_utf16;
 
@@ -28,29 +27,6 @@ impl Text {
     }
 }
 
-/// True for what JavaScript's `trim` removes: its white space and line terminators.
-pub fn is_js_space(character: char) -> bool {
-    matches!(
-        character,
-        '\t'..='\r'
-            | ' '
-            | '\u{a0}'
-            | '\u{1680}'
-            | '\u{2000}'..='\u{200a}'
-            | '\u{2028}'
-            | '\u{2029}'
-            | '\u{202f}'
-            | '\u{205f}'
-            | '\u{3000}'
-            | '\u{feff}'
-    )
-}
-
-/// JavaScript's `trim`.
-pub fn js_trim(text: &str) -> &str {
-    text.trim_matches(is_js_space)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,12 +41,5 @@ mod tests {
         assert_eq!(half, Text::Utf16(vec![0x61, 0xd83d]));
         assert_eq!(half.to_lossy(), "a\u{fffd}");
         assert_eq!(Text::from_wtf8(b"\xff".to_vec()).to_lossy(), "\u{fffd}");
-    }
-
-    #[test]
-    fn trims_what_javascript_trims() {
-        assert_eq!(js_trim("\u{feff}\u{3000}\r\n a \u{2028}"), "a");
-        // White space in Unicode, but not for `trim`.
-        assert_eq!(js_trim("\u{85}a"), "\u{85}a");
     }
 }

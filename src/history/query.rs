@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::substring::Needles;
-use crate::catalog::text::is_js_space;
+use crate::text::is_js_space;
 
 /// Terms that are looked up in the index; the longest ones if there are more.
 const INDEXED_TERMS: usize = 16;

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::database::Database;
 use super::{failure, lock};
-use crate::catalog::text::js_trim;
+use crate::text::js_trim;
 use crate::{Error, Result};
 
 /// Names a batch; unique in its store, never zero.

@@ -6,6 +6,7 @@
 
 pub mod cursor;
 pub mod edit;
+pub mod number;
 pub mod text;
 
 pub use cursor::{Cursor, Fault, Kind};

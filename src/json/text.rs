@@ -42,6 +42,22 @@ impl<'a> RawStr<'a> {
         }
     }
 
+    /// The first `units` UTF-16 units of the text as WTF-8, without splitting a character. Costs no
+    /// more for a long text than for a short one.
+    pub fn decode_prefix(&self, units: usize) -> Cow<'a, [u8]> {
+        // A unit takes three bytes at most; four more hold the character at which the cut falls.
+        let enough = units.saturating_mul(3).saturating_add(4);
+        if self.raw.len() <= enough && !self.escaped {
+            return cut(Cow::Borrowed(self.raw), units);
+        }
+        let decoded = if self.escaped {
+            Cow::Owned(decode_up_to(self.raw, enough))
+        } else {
+            Cow::Borrowed(self.raw.get(..enough).unwrap_or(self.raw))
+        };
+        cut(decoded, units)
+    }
+
     /// The text as UTF-8; invalid bytes and lone surrogates become U+FFFD.
     pub fn to_text(&self) -> String {
         match String::from_utf8(self.decode().into_owned()) {
@@ -56,12 +72,26 @@ impl<'a> RawStr<'a> {
     }
 }
 
+fn cut(text: Cow<'_, [u8]>, units: usize) -> Cow<'_, [u8]> {
+    let end = prefix_of_units(&text, units);
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.get(..end).unwrap_or(text)),
+        Cow::Owned(mut text) => {
+            text.truncate(end);
+            Cow::Owned(text)
+        }
+    }
+}
+
 fn lossy(wtf8: &[u8]) -> String {
     String::from_utf16_lossy(&to_utf16(wtf8))
 }
 
 /// Length of WTF-8 text in UTF-16 code units.
 pub fn utf16_len(wtf8: &[u8]) -> usize {
+    if wtf8.is_ascii() {
+        return wtf8.len();
+    }
     wtf8.iter()
         .map(|&byte| match byte {
             0x80..=0xbf => 0,
@@ -74,6 +104,10 @@ pub fn utf16_len(wtf8: &[u8]) -> usize {
 /// Largest byte offset at which a prefix of at most `units` UTF-16 units ends without splitting a
 /// character.
 pub fn prefix_of_units(wtf8: &[u8], units: usize) -> usize {
+    // No unit takes less than a byte.
+    if wtf8.len() <= units {
+        return wtf8.len();
+    }
     let mut used = 0;
     for (offset, &byte) in wtf8.iter().enumerate() {
         let width = match byte {
@@ -140,14 +174,23 @@ fn push_code_point(out: &mut Vec<u8>, code: u32) {
 }
 
 fn decode_escapes(raw: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(raw.len());
+    decode_up_to(raw, usize::MAX)
+}
+
+/// Decodes until at least `limit` bytes are there; the last character may be incomplete.
+fn decode_up_to(raw: &[u8], limit: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(raw.len().min(limit));
     let mut rest = raw;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
+    while out.len() < limit && !rest.is_empty() {
+        let open = rest.get(..limit - out.len()).unwrap_or(rest);
+        let Some(at) = memchr::memchr(b'\\', open) else {
+            out.extend_from_slice(open);
+            break;
+        };
         let (plain, tail) = rest.split_at(at);
         out.extend_from_slice(plain);
         rest = decode_escape(tail, &mut out);
     }
-    out.extend_from_slice(rest);
     out
 }
 
@@ -287,6 +330,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn prefixes_are_those_of_the_whole_text(units in prop::collection::vec(prop_oneof![Just(0xd83du16), Just(0xde00), Just(0x20ac), Just(10), any::<u16>()], 0..40), count in 0usize..45, escape: bool) {
+            let wtf8 = from_utf16(&units);
+            let json = if escape {
+                let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+                format!("\"{escaped}\"").into_bytes()
+            } else {
+                encode(&wtf8)
+            };
+            let raw = Cursor::new(&json).string().unwrap();
+            let expected = &wtf8[..prefix_of_units(&wtf8, count)];
+            prop_assert_eq!(raw.decode_prefix(count).into_owned(), expected);
+        }
+
         #[test]
         fn encoding_agrees_with_serde_json(text in any::<String>()) {
             prop_assert_eq!(encode(text.as_bytes()), serde_json::to_vec(&text).unwrap());

@@ -45,9 +45,14 @@ impl Interner {
         slice_of(&self.bytes, &self.ends, symbol)
     }
 
-    /// The numeric value of a key made by [`Interner::number_key`].
+    /// The numeric value of a symbol whose key was made by [`Interner::number_key`].
     pub fn number(&self, symbol: Symbol) -> Option<f64> {
-        let (&0xff, bits) = self.get(symbol).split_first()? else {
+        Self::number_of_key(self.get(symbol))
+    }
+
+    /// The numeric value of a key made by [`Interner::number_key`].
+    pub fn number_of_key(key: &[u8]) -> Option<f64> {
+        let (&0xff, bits) = key.split_first()? else {
             return None;
         };
         Some(f64::from_bits(u64::from_be_bytes(bits.try_into().ok()?)))

@@ -6,6 +6,8 @@ import type {
   AssistantMessage,
   BashExecutionMessage,
   BlobPutResult,
+  BranchCandidate,
+  BranchPlan,
   BranchPreparation,
   BranchSummaryEntry,
   BranchSummaryMessage,
@@ -25,10 +27,13 @@ import type {
   FileMentionMessage,
   FileOperations,
   FileSessionStorageOptions,
+  FlatTree,
+  FlattenTreeOptions,
   HistoryEntry,
   HookMessage,
   ImageContent,
   LabelEntry,
+  ListingControl,
   LoadReport,
   Logger,
   LogLevel,
@@ -52,10 +57,12 @@ import type {
   SessionEntry,
   SessionEntryBase,
   SessionHeader,
+  SessionHit,
   SessionInfo,
   SessionInitEntry,
   SessionManagerSnapshot,
   SessionMessageEntry,
+  SessionSearchOptions,
   SessionStorage,
   SessionStorageStat,
   SessionStorageWriter,
@@ -70,6 +77,15 @@ import type {
   ThinkingLevelChangeEntry,
   ToolCall,
   ToolResultMessage,
+  TreeFilter,
+  TreeNavigationMove,
+  TreeNavigationNoop,
+  TreeNavigationPlan,
+  TreeNavigationResult,
+  TreeNavigationSummary,
+  TreeRow,
+  TreeSymbols,
+  TreeViewOptions,
   TtsrInjectionEntry,
   Usage,
   UsageStatistics,
@@ -90,6 +106,12 @@ type RuntimeNames =
   | "findMostRecentSession"
   | "getRecentSessions"
   | "resolveResumableSession"
+  | "searchSessions"
+  | "fuzzyMatch"
+  | "fuzzyFilter"
+  // navigation
+  | "collectEntriesForBranchSummary"
+  | "renderTreePrefix"
   // storage
   | "FileSessionStorage"
   | "MemorySessionStorage"
@@ -210,10 +232,27 @@ export interface TypeNames {
     RecentSessionInfo,
     ResolvedSessionMatch,
     SessionContext,
+    SessionHit,
     SessionInfo,
     SessionManagerSnapshot,
     SessionTreeNode,
     UsageStatistics,
+  ];
+  finding: [ListingControl, SessionSearchOptions];
+  navigation: [
+    BranchCandidate,
+    BranchPlan,
+    FlatTree,
+    FlattenTreeOptions,
+    TreeFilter,
+    TreeNavigationMove,
+    TreeNavigationNoop,
+    TreeNavigationPlan,
+    TreeNavigationResult,
+    TreeNavigationSummary,
+    TreeRow,
+    TreeSymbols,
+    TreeViewOptions,
   ];
   storage: [
     BlobPutResult,

@@ -2,16 +2,24 @@
 
 import {
   type BlobPutResult,
+  type BranchCandidate,
+  type BranchPlan,
+  type FlatTree,
+  type ListingControl,
   type LoadReport,
   type ReadonlySessionManager,
   type SessionContext,
   type SessionEntry,
   type SessionHeader,
+  type SessionHit,
   type SessionInfo,
   SessionManager,
   type SessionManagerSnapshot,
+  type SessionSearchOptions,
   type SessionStorage,
   type SessionTreeNode,
+  type TreeNavigationPlan,
+  type TreeNavigationResult,
   type UsageStatistics,
 } from "session-manager-native";
 import { type Equal, expectSame } from "./expect.js";
@@ -82,6 +90,12 @@ interface InstanceResults {
   resetLeaf: void;
   branchWithSummary: string;
   createBranchedSession: string | undefined;
+  prepareTreeNavigation: TreeNavigationPlan;
+  commitTreeNavigation: TreeNavigationResult;
+  prepareBranch: BranchPlan;
+  getBranchCandidates: BranchCandidate[];
+  collectEntriesForBranchSummary: { entryIds: string[]; commonAncestorId: string | null };
+  flattenTree: FlatTree;
 }
 
 interface StaticResults {
@@ -93,6 +107,7 @@ interface StaticResults {
   inMemory: SessionManager;
   list: Promise<SessionInfo[]>;
   listAll: Promise<SessionInfo[]>;
+  searchSessions: Promise<SessionHit[]>;
 }
 
 /** Names of the members that only one side has or that differ; a failure then names them. */
@@ -126,8 +141,12 @@ expectSame<
   [sourcePath: string, cwd: string, sessionDir?: string, storage?: SessionStorage]
 >();
 expectSame<StaticArguments<"inMemory">, [cwd?: string, storage?: SessionStorage]>();
-expectSame<StaticArguments<"list">, [cwd: string, sessionDir?: string, storage?: SessionStorage]>();
-expectSame<StaticArguments<"listAll">, [storage?: SessionStorage]>();
+expectSame<
+  StaticArguments<"list">,
+  [cwd: string, sessionDir?: string, storage?: SessionStorage, options?: ListingControl]
+>();
+expectSame<StaticArguments<"listAll">, [storage?: SessionStorage, options?: ListingControl]>();
+expectSame<StaticArguments<"searchSessions">, [query: string, options?: SessionSearchOptions]>();
 expectSame<
   StaticArguments<"getDefaultSessionDir">,
   [cwd: string, agentDir?: string, storage?: SessionStorage]

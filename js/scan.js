@@ -1,0 +1,132 @@
+"use strict";
+
+/**
+ * Reading many session files: progress, and cancelling.
+ *
+ * A call may be given an `AbortSignal` and a function that is told how far it is. Files are read in
+ * batches and the function is called in between, so progress needs neither timers nor calls from
+ * other threads.
+ */
+
+const { mapBounded } = require("./bounded.js");
+const { log } = require("./logger.js");
+const { invalidArgument, optionalFunction, optionalObject } = require("./validate.js");
+
+/** A call that tells progress does so about this often. */
+const STEPS = 50;
+/** Fewer files at a time would leave threads without work. */
+const SMALLEST_BATCH = 8;
+const ALL = 0xffff_ffff;
+
+/** Checks a `signal`; anything that behaves like an `AbortSignal` will do. */
+function optionalSignal(value, name) {
+  if (value === undefined || value === null) {
+    return undefined;
+  }
+  if (typeof value !== "object" || typeof value.addEventListener !== "function") {
+    throw invalidArgument(name, "an instance of AbortSignal", value);
+  }
+  return value;
+}
+
+/** The checked members of the argument that controls a call. */
+function controlOf(options, name = "options") {
+  const { signal, onProgress } = optionalObject(options, name);
+  return {
+    signal: optionalSignal(signal, `${name}.signal`),
+    onProgress: optionalFunction(onProgress, `${name}.onProgress`),
+  };
+}
+
+/** What a callback throws or rejects with must not cost the result. */
+function tell(onProgress, done, total) {
+  const failed = (err) => log("warn", "Progress callback failed.", { err });
+  try {
+    const result = onProgress?.(done, total);
+    if (typeof result?.then === "function") {
+      result.then(undefined, failed);
+    }
+  } catch (err) {
+    failed(err);
+  }
+}
+
+/** Throws the reason of a signal that is aborted. */
+function throwIfAborted(signal) {
+  if (signal?.aborted) {
+    throw signal.reason;
+  }
+}
+
+/**
+ * Does work that ends early when the signal says so: the promise then rejects at once with the
+ * signal's reason, and `cancel` is called. A signal that is aborted already does not even begin it.
+ *
+ * @template T
+ * @param {AbortSignal | undefined} signal
+ * @param {() => Promise<T>} work
+ * @param {() => void} cancel
+ * @returns {Promise<T>}
+ */
+async function abortable(signal, work, cancel) {
+  if (signal === undefined) {
+    return work();
+  }
+  throwIfAborted(signal);
+  let onAbort;
+  const aborted = new Promise((_, reject) => {
+    onAbort = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Reads all files of a native scan; gives the first `limit` sessions. */
+function runScan(scan, { signal, onProgress }, limit = Number.POSITIVE_INFINITY) {
+  const work = async () => {
+    const total = await scan.find();
+    const batch = onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
+    if (!signal?.aborted) {
+      tell(onProgress, 0, total);
+    }
+    for (let done = 0; done < total && !signal?.aborted; ) {
+      done = await scan.read(batch);
+      if (!signal?.aborted) {
+        tell(onProgress, done, total);
+      }
+    }
+    return scan.take(limit);
+  };
+  return abortable(signal, work, () => scan.cancel());
+}
+
+/** The results of `read` for each file; the last file's progress is told before this resolves. */
+function readAll(files, read, { signal, onProgress }) {
+  let done = 0;
+  const readOne = async (file) => {
+    if (signal?.aborted) {
+      return undefined;
+    }
+    const result = await read(file);
+    done += 1;
+    if (!signal?.aborted) {
+      tell(onProgress, done, files.length);
+    }
+    return result;
+  };
+  tell(onProgress, 0, files.length);
+  return abortable(
+    signal,
+    () => mapBounded(files, readOne),
+    () => {},
+  );
+}
+
+module.exports = { controlOf, readAll, runScan, throwIfAborted };
