@@ -87,7 +87,7 @@ class StorageBackend {
   #pending = 0;
   /** The new file while it is being renamed. */
   #renaming;
-  /** The file may end in the middle of a line. */
+  /** Whether the file ends in the middle of a line; undefined when that is not known. */
   #isTorn;
 
   constructor(storage, filePath, blobsDir, isTorn) {
@@ -199,18 +199,25 @@ class StorageBackend {
       const text = await this.#persistable(this.#backlog[0]);
       this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: ignore });
       try {
+        this.#isTorn ??= await this.#endsInLine();
         if (this.#isTorn) {
           await this.#writer.writeLine("\n");
           this.#isTorn = false;
         }
         await this.#writer.writeLine(`${text}\n`);
       } catch (error) {
-        this.#isTorn = true;
+        this.#isTorn = undefined;
         await this.#abandonWriter();
         throw error;
       }
       this.#backlog.shift();
     }
+  }
+
+  /** After a failed write: whether a part of its line is in the file. */
+  async #endsInLine() {
+    const text = await this.#storage.readText(this.filePath);
+    return text !== "" && !text.endsWith("\n");
   }
 
   async #closeWriter() {
