@@ -362,6 +362,40 @@ describe("a storage of the caller's own", () => {
     expect(JSON.parse(lines[3] ?? "").id).toBe(id);
   });
 
+  for (const call of ["appendMessage", "rewriteEntries", "setSessionName"] as const) {
+    it(`has each entry once when the process ends while ${call} is under way`, async () => {
+      for (let turns = 0; turns < 40; turns++) {
+        class OwnStorage extends FileSessionStorage {
+          override openWriter(...args: Parameters<FileSessionStorage["openWriter"]>) {
+            return super.openWriter(...args);
+          }
+        }
+        const dir = box.makeDir(`s${turns}`);
+        const manager = SessionManager.create(box.dir, dir, new OwnStorage());
+        manager.appendMessage(userMessage());
+        manager.appendMessage(assistantMessage());
+        await manager.flush();
+        const message = userMessage("under way");
+        const done =
+          call === "appendMessage"
+            ? manager.appendMessage(message)
+            : call === "rewriteEntries"
+              ? manager.rewriteEntries()
+              : manager.setSessionName("Title");
+        for (let turn = 0; turn < turns; turn++) {
+          await (turn < 25 ? null : new Promise((resolve) => setImmediate(resolve)));
+        }
+        manager.appendMessage(userMessage("last"));
+        process.emit("exit", 0);
+        const ids = manager.getEntries().map((entry) => entry.id);
+        expect(entryIds(fileOf(manager)), `${turns} turns`).toEqual(ids);
+        await done;
+        await manager.close();
+        expect(entryIds(fileOf(manager)), `${turns} turns, then closed`).toEqual(ids);
+      }
+    });
+  }
+
   it("fails appends and flush with its own error, and recovers", async () => {
     const { memory, storage } = recordingStorage();
     const failure = new Error("the disk is full");

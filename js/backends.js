@@ -89,6 +89,8 @@ class StorageBackend {
   #renaming;
   /** Whether the file ends in the middle of a line; undefined when that is not known. */
   #isTorn;
+  /** How often everything was written at once; what was asked for before that is done by it. */
+  #generation = 0;
 
   constructor(storage, filePath, blobsDir, isTorn) {
     this.filePath = filePath;
@@ -106,8 +108,11 @@ class StorageBackend {
   }
 
   append(texts) {
+    const generation = this.#generation;
     return this.#queue(async () => {
-      this.#backlog.push(...texts);
+      if (generation === this.#generation) {
+        this.#backlog.push(...texts);
+      }
       await this.#writeBacklog();
       return false;
     });
@@ -118,12 +123,13 @@ class StorageBackend {
     const texts = Array.from({ length: table.count }, (_, slot) => table.textOf(slot));
     // What nobody asked for is on disk in its final form already.
     const edited = texts.map((_, slot) => table.isEdited(slot));
+    const generation = this.#generation;
     return this.#queue(async () => {
       await this.#closeWriter();
       const lines = await Promise.all(
         texts.map((text, slot) => (edited[slot] ? this.#persistable(text) : text)),
       );
-      await this.#replace(await this.#headerLine(header), lines, options.tempSuffix);
+      await this.#replace(await this.#headerLine(header), lines, options.tempSuffix, generation);
       this.#isTorn = false;
       this.#backlog.length = 0;
       return false;
@@ -143,6 +149,9 @@ class StorageBackend {
       this.#storage.writeTextSync(this.#renaming, content);
     }
     this.#storage.writeTextSync(this.filePath, content);
+    this.#generation += 1;
+    this.#isTorn = false;
+    this.#backlog.length = 0;
   }
 
   /** Storages have no way to write in place. */
@@ -196,13 +205,18 @@ class StorageBackend {
 
   async #writeBacklog() {
     while (this.#backlog.length > 0) {
+      const generation = this.#generation;
       const text = await this.#persistable(this.#backlog[0]);
+      if (generation !== this.#generation) {
+        continue;
+      }
       this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: ignore });
       try {
         this.#isTorn ??= await this.#endsInLine();
         if (this.#isTorn) {
           await this.#writer.writeLine("\n");
           this.#isTorn = false;
+          continue;
         }
         await this.#writer.writeLine(`${text}\n`);
       } catch (error) {
@@ -210,7 +224,9 @@ class StorageBackend {
         await this.#abandonWriter();
         throw error;
       }
-      this.#backlog.shift();
+      if (generation === this.#generation) {
+        this.#backlog.shift();
+      }
     }
   }
 
@@ -240,7 +256,7 @@ class StorageBackend {
     }
   }
 
-  async #replace(header, lines, suffix) {
+  async #replace(header, lines, suffix, generation) {
     const directory = path.dirname(this.filePath);
     const temp = path.join(directory, `.${path.basename(this.filePath)}.${suffix}.tmp`);
     let writer;
@@ -254,6 +270,10 @@ class StorageBackend {
       await writer.flush();
       await writer.close();
       writer = undefined;
+      if (generation !== this.#generation) {
+        await this.#cleanUp(undefined, temp);
+        return;
+      }
       this.#renaming = temp;
       await this.#storage.rename(temp, this.filePath);
     } catch (error) {
