@@ -7,7 +7,7 @@ const path = require("node:path");
 const { readEnvironment } = require("./environment.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
-const { isNativeStorage } = require("./storage-kind.js");
+const { CALLS, isNativeStorage, requireStorage } = require("./storage-kind.js");
 const { optionalString, requireString } = require("./validate.js");
 const { textOf } = require("./values.js");
 
@@ -65,6 +65,7 @@ function moveTarget(sessionDir, oldCwd, newCwd, storage) {
 }
 
 function prepare(storage, work) {
+  requireStorage(storage, CALLS.directory);
   const isNative = !storage || isNativeStorage(storage);
   const { path: dir, failures } = work(isNative);
   for (const failure of failures) {

@@ -3,7 +3,7 @@
 /** Functions on plain lists of file entries: reading and bringing up to date. */
 
 const native = require("./native.js");
-const { isNativeStorage } = require("./storage-kind.js");
+const { CALLS, isNativeStorage, requireStorage } = require("./storage-kind.js");
 const { FileSessionStorage } = require("./file-session-storage.js");
 const { requireArray, requireString } = require("./validate.js");
 
@@ -40,6 +40,7 @@ function withHeader(entries) {
  */
 async function loadEntriesFromFile(filePath, storage = new FileSessionStorage()) {
   requireString(filePath, "filePath");
+  requireStorage(storage, CALLS.entries);
   if (isNativeStorage(storage)) {
     const groups = await native.readFileValues(filePath);
     return groups === null ? [] : withHeader(parsedGroups(groups));

@@ -8,7 +8,7 @@ const { readEnvironment } = require("./environment.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
 const { controlOf, readAll, runScan, throwIfAborted } = require("./scan.js");
-const { isNativeStorage } = require("./storage-kind.js");
+const { CALLS, isNativeStorage, requireStorage } = require("./storage-kind.js");
 const {
   invalidArgument,
   optionalObject,
@@ -122,6 +122,7 @@ function directoryOf(cwd, sessionDir, storage) {
 async function list(cwd, sessionDir, storage, options) {
   requireString(cwd, "cwd");
   optionalString(sessionDir, "sessionDir");
+  requireStorage(storage, CALLS.list);
   const control = controlOf(options);
   // Before the directory is looked for, because that creates it.
   throwIfAborted(control.signal);
@@ -135,6 +136,7 @@ async function list(cwd, sessionDir, storage, options) {
 
 /** The sessions of all projects. */
 async function listAll(storage, options) {
+  requireStorage(storage, CALLS.list);
   const control = controlOf(options);
   throwIfAborted(control.signal);
   if (!isNative(storage)) {
@@ -148,6 +150,7 @@ async function listAll(storage, options) {
 function searchOptions(options) {
   const { scope, cwd, sessionDir, storage, limit } = optionalObject(options, "options");
   optionalOneOf(scope, ["folder", "all"], "options.scope");
+  requireStorage(storage, CALLS.list);
   if (limit !== undefined && (typeof limit !== "number" || Number.isNaN(limit))) {
     throw invalidArgument("options.limit", "of type number", limit);
   }

@@ -6,7 +6,7 @@ const { mapBounded } = require("./bounded.js");
 const { readEnvironment } = require("./environment.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
-const { isNativeStorage } = require("./storage-kind.js");
+const { CALLS, isNativeStorage, requireStorage } = require("./storage-kind.js");
 const { requireNumber, requireString } = require("./validate.js");
 
 const DEFAULT_LIMIT = 3;
@@ -124,6 +124,7 @@ function mostRecent(sessionDir, cwd, storage) {
 
 async function findMostRecentSession(sessionDir, storage) {
   requireString(sessionDir, "sessionDir");
+  requireStorage(storage, CALLS.recents);
   return mostRecent(sessionDir, undefined, storage);
 }
 
@@ -140,6 +141,7 @@ async function findRecentSessionOf(cwd, sessionDir, storage) {
 async function getRecentSessions(sessionDir, limit = DEFAULT_LIMIT, storage = undefined) {
   requireString(sessionDir, "sessionDir");
   requireNumber(limit, "limit");
+  requireStorage(storage, CALLS.recents);
   const sessions = await orNone([], () => {
     // Negative limits count from the end, so all are needed.
     const count = limit >= 0 ? limit : Number.POSITIVE_INFINITY;

@@ -20,7 +20,7 @@ const navigation = require("./navigation.js");
 const { findRecentSessionOf } = require("./recents.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
 const snapshots = require("./snapshots.js");
-const { isNativeStorage } = require("./storage-kind.js");
+const { CALLS, isNativeStorage, requireStorage } = require("./storage-kind.js");
 const { usageOfMessage } = require("./usage.js");
 const {
   optionalBoolean,
@@ -39,6 +39,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 /** Sync checks and defaults of the arguments that several factories share. */
 function directoryFor(cwd, sessionDir, storage) {
   requireString(cwd, "cwd");
+  requireStorage(storage, CALLS.session);
   return (
     optionalString(sessionDir, "sessionDir") ??
     SessionManager.getDefaultSessionDir(cwd, undefined, storage)
@@ -81,6 +82,7 @@ class SessionManager {
 
   static async open(filePath, sessionDir, storage = new FileSessionStorage()) {
     requireString(filePath, "filePath");
+    requireStorage(storage, CALLS.session);
     const file = path.resolve(filePath);
     const directory = optionalString(sessionDir, "sessionDir") ?? path.dirname(file);
     const loaded = await lifecycle.read(storage, file);
@@ -95,6 +97,7 @@ class SessionManager {
 
   static async continueRecent(cwd, sessionDir, storage = new FileSessionStorage()) {
     const directory = directoryFor(cwd, sessionDir, storage);
+    requireStorage(storage, CALLS.recents);
     const candidate =
       (await readBreadcrumb(cwd)) ?? (await findRecentSessionOf(cwd, directory, storage));
     const manager = new SessionManager(cwd, directory, true, storage);
@@ -114,6 +117,7 @@ class SessionManager {
   }
 
   static inMemory(cwd = process.cwd(), storage = new MemorySessionStorage()) {
+    requireStorage(storage, []);
     const manager = new SessionManager(requireString(cwd, "cwd"), "", false, storage);
     manager.#enter(lifecycle.newState(manager.#scope()));
     return manager;

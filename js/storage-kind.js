@@ -8,6 +8,7 @@
  */
 
 const { FileSessionStorage } = require("./file-session-storage.js");
+const { invalidArgument, requireObject } = require("./validate.js");
 
 const METHODS = [
   "ensureDirSync",
@@ -34,4 +35,39 @@ function isNativeStorage(storage) {
   );
 }
 
-module.exports = { isNativeStorage };
+/** The methods that each kind of work calls. */
+const CALLS = {
+  directory: ["ensureDirSync"],
+  entries: ["readText"],
+  list: ["listFilesSync", "readText", "statSync"],
+  recents: ["listFilesSync", "readTextPrefix", "statSync"],
+  session: [
+    "ensureDirSync",
+    "existsSync",
+    "readText",
+    "writeTextSync",
+    "openWriter",
+    "rename",
+    "unlink",
+  ],
+};
+
+/**
+ * Refuses what cannot stand in for the file system before anything is done with it.
+ *
+ * @param storage undefined and null mean the file system
+ * @param calls names of the methods that will be called
+ */
+function requireStorage(storage, calls) {
+  if (storage === undefined || storage === null || isNativeStorage(storage)) {
+    return;
+  }
+  requireObject(storage, "storage");
+  for (const name of calls) {
+    if (typeof storage[name] !== "function") {
+      throw invalidArgument(`storage.${name}`, "of type function", storage[name]);
+    }
+  }
+}
+
+module.exports = { CALLS, isNativeStorage, requireStorage };
