@@ -2,8 +2,8 @@
 
 /**
  * The main job on a real session file: open it, look at the tree and at what the model would be
- * sent, go on talking, branch, rename, fork, list. Works on a copy; `--json` prints the findings
- * as one JSON object instead of text.
+ * sent, go on talking, go back with a summary, search the prompts, rename, fork, list. Works on a
+ * copy; `--json` prints the findings as one JSON object instead of text.
  */
 
 const assert = require("node:assert/strict");
@@ -12,7 +12,7 @@ const os = require("node:os");
 const path = require("node:path");
 
 // From anywhere else this would be require("session-manager-native").
-const { SessionManager } = require("..");
+const { HistoryStorage, renderTreePrefix, SessionManager } = require("..");
 
 const SAMPLE = path.join(__dirname, "sample-session.jsonl");
 const asJson = process.argv.includes("--json");
@@ -58,42 +58,13 @@ function describeMessage(message) {
   return firstWords(parts.join(" "));
 }
 
-/** What an entry is, in a few words. */
-function describeEntry(entry) {
-  switch (entry.type) {
-    case "message":
-      return `${entry.message.role}: ${describeMessage(entry.message)}`;
-    case "model_change":
-      return `model ${entry.model} for ${entry.role ?? "default"}`;
-    case "thinking_level_change":
-      return `thinking ${entry.thinkingLevel}`;
-    case "compaction":
-      return `compaction of ${entry.tokensBefore} tokens: ${firstWords(entry.summary)}`;
-    case "branch_summary":
-      return `summary of a branch: ${firstWords(entry.summary)}`;
-    case "label":
-      return `label "${entry.label}"`;
-    default:
-      return entry.type;
-  }
-}
-
-/** Prints the tree, one line per entry; `*` marks the way to the active leaf. */
+/** Prints the tree as a list of rows; `*` marks the way to the active leaf. */
 function showTree(manager) {
-  const active = new Set(manager.getBranch().map((entry) => entry.id));
-  // A stack, not recursion: real sessions are thousands of entries deep.
-  const stack = manager.getTree().map((node) => ({ node, depth: 0 }));
-  stack.reverse();
-  while (stack.length > 0) {
-    const { node, depth } = stack.pop();
-    const { entry, children, label } = node;
-    const mark = active.has(entry.id) ? "*" : " ";
-    const flag = label ? `  [${label}]` : "";
-    say(`  ${mark} ${"   ".repeat(depth)}${entry.id}  ${describeEntry(entry)}${flag}`);
-    const childDepth = children.length > 1 ? depth + 1 : depth;
-    for (const child of children.toReversed()) {
-      stack.push({ node: child, depth: childDepth });
-    }
+  for (const row of manager.flattenTree({ filter: "all" }).rows()) {
+    const mark = row.onActivePath ? "*" : " ";
+    const flag = row.label ? `  [${row.label}]` : "";
+    const text = firstWords(`${row.lead}${row.text}`);
+    say(`  ${mark} ${row.id}  ${renderTreePrefix(row)}${text}${flag}`);
   }
 }
 
@@ -137,17 +108,29 @@ async function appendTurn(manager) {
   return after.length - before.length;
 }
 
-/** Leaves the active path at the entry labelled "root cause" and answers differently there. */
-async function branchAtLabel(manager, label) {
+/** Goes back to the entry with a label, leaves a summary of what is left there, and answers anew. */
+async function navigateToLabel(manager, label) {
   const target = manager.getEntries().find((entry) => manager.getLabel(entry.id) === label);
   assert.ok(target, `the sample has no label "${label}"`);
-  manager.branchWithSummary(target.id, "Fixed with one offset per event; committed.");
+  const plan = manager.prepareTreeNavigation(target.id, { wantSummary: true });
+  // An agent would ask its model for a summary of these entries.
+  const left = plan.entryIdsToSummarize.length;
+  const text = `Fixed with one offset per event; committed (${left} entries).`;
+  manager.commitTreeNavigation(plan, { text });
   manager.appendMessage(userMessage("What would a fix without a zone database look like?"));
   manager.appendMessage(
     assistantMessage("A list of changes per zone and year. I advise against it."),
   );
   await manager.flush();
-  return target.id;
+  return { targetId: target.id, left };
+}
+
+/** Keeps the prompts of a session in the history and looks for one. */
+async function searchHistory(manager, query) {
+  const history = HistoryStorage.open();
+  const prompts = manager.getBranchCandidates().map(({ text }) => text);
+  await Promise.all(prompts.map((prompt) => history.add(prompt, manager.getCwd())));
+  return { prompts: prompts.length, found: history.search(query, 5).map(({ prompt }) => prompt) };
 }
 
 async function main() {
@@ -174,9 +157,19 @@ async function main() {
   const appendedBytes = await appendTurn(manager);
   say(`Appended a turn: ${appendedBytes} bytes at the end, no earlier byte changed`);
 
-  const branchedAt = await branchAtLabel(manager, "root cause");
+  const { targetId, left } = await navigateToLabel(manager, "root cause");
   const branchContext = manager.buildSessionContext();
-  say(`Branched at ${branchedAt}: the context now has ${branchContext.messages.length} messages`);
+  say(`Went back to ${targetId}, with a summary of the ${left} entries that were left there:`);
+  say(`  the context now has ${branchContext.messages.length} messages\n`);
+  say("The tree now:");
+  showTree(manager);
+
+  const history = await searchHistory(manager, "almanac");
+  say(`\nOf ${history.prompts} prompts in the history, these speak of the almanac:`);
+  for (const prompt of history.found) {
+    say(`  ${firstWords(prompt)}`);
+  }
+  say();
 
   await manager.setSessionName("Tide tables: one offset per event", "user");
   say(`Renamed to "${manager.getSessionName()}"`);
@@ -213,6 +206,8 @@ async function main() {
       models: context.models,
       appendedBytes,
       branchContextMessages: branchContext.messages.length,
+      summarizedEntries: left,
+      foundPrompts: history.found,
       title: reopened.getSessionName(),
       listed: listed.map((info) => info.id),
       files: [oldSessionFile, newSessionFile],
