@@ -359,20 +359,45 @@ impl<'a> Cursor<'a> {
 
 /// Offset of the first quote, backslash or control character.
 fn find_special(bytes: &[u8]) -> Option<usize> {
-    const WIDTH: usize = 32;
+    const BLOCK: usize = 32;
     let special = |byte: u8| byte == b'"' || byte == b'\\' || byte < 0x20;
     let mut offset = 0;
-    // Without early exits inside a block the compiler turns the test into vector instructions.
-    for block in bytes.chunks_exact(WIDTH) {
+    // Most strings end soon, and words tell where. Of long ones blocks are passed over first: without
+    // early exits inside a block the compiler turns the test into vector instructions.
+    if let Some(at) = find_in_words(bytes.get(..BLOCK).unwrap_or(bytes)) {
+        return Some(at);
+    }
+    for block in bytes.chunks_exact(BLOCK) {
         if block.iter().fold(false, |hit, &byte| hit | special(byte)) {
             break;
         }
-        offset += WIDTH;
+        offset += BLOCK;
     }
-    let rest = bytes.get(offset..)?;
-    rest.iter()
-        .position(|&byte| special(byte))
-        .map(|at| offset + at)
+    find_in_words(bytes.get(offset..)?).map(|at| offset + at)
+}
+
+/// The same, eight bytes at a time.
+fn find_in_words(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 0xff;
+    // The highest bit of each byte that is less than `limit`; of several such bytes the first one is
+    // always marked, those behind it may be marked wrongly.
+    let below =
+        |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word & (ONES << 7);
+    let mut words = bytes.chunks_exact(8);
+    let mut offset = 0;
+    for chunk in words.by_ref() {
+        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
+        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
+        let hits = quote | backslash | below(word, 0x20);
+        if hits != 0 {
+            return Some(offset + hits.trailing_zeros() as usize / 8);
+        }
+        offset += 8;
+    }
+    let special = |&byte: &u8| byte == b'"' || byte == b'\\' || byte < 0x20;
+    let at = words.remainder().iter().position(special)?;
+    Some(offset + at)
 }
 
 /// The stack of open brackets, one bit each: set for an object, clear for an array.
