@@ -247,6 +247,7 @@ describe("system errors", () => {
       const error = thrownBy(call);
       expect(error).toBeInstanceOf(Error);
       expect(loose(error).message).toBe("Entry nope not found");
+      expect(loose(error).code).toBe("ENTRY_NOT_FOUND");
       expect(loose(error).constructor).toBe(Error);
     }
   });

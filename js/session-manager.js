@@ -560,7 +560,7 @@ class SessionManager {
   #requireSlot(id) {
     const slot = this.#state.table.find(id);
     if (slot < 0) {
-      throw new Error(`Entry ${id} not found`);
+      throw Object.assign(new Error(`Entry ${id} not found`), { code: "ENTRY_NOT_FOUND" });
     }
     return slot;
   }

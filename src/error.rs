@@ -36,15 +36,6 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// An id that the index does not know. The text is part of the contract.
-    #[error("Entry {0} not found")]
-    EntryNotFound(String),
-    /// A source that should be a session does not exist.
-    #[error("Session not found: {}", .0.display())]
-    SessionNotFound(PathBuf),
-    /// A non-empty file holds nothing that can be read as a session.
-    #[error("Not a session file: {}", .0.display())]
-    InvalidSessionFile(PathBuf),
     /// A file would have to be overwritten.
     #[error("File already exists: {}", .0.display())]
     AlreadyExists(PathBuf),
@@ -88,13 +79,10 @@ impl Error {
         }
     }
 
-    /// Stable code for `error.code` (`ENOENT`, `SESSION_NOT_FOUND`, …).
+    /// Stable code for `error.code` (`ENOENT`, `ENTRY_UNREADABLE`, …).
     pub fn code(&self) -> &'static str {
         match self {
             Self::Io { source, .. } | Self::Rename { source, .. } => system_code(source).0,
-            Self::EntryNotFound(_) => "ENTRY_NOT_FOUND",
-            Self::SessionNotFound(_) => "SESSION_NOT_FOUND",
-            Self::InvalidSessionFile(_) => "INVALID_SESSION_FILE",
             Self::AlreadyExists(_) => "EEXIST",
             Self::ShortWrite(_) => "SHORT_WRITE",
             Self::WriterClosed => "WRITER_CLOSED",
@@ -109,13 +97,11 @@ impl Error {
         match self {
             Self::Io { path, .. }
             | Self::Rename { from: path, .. }
-            | Self::SessionNotFound(path)
-            | Self::InvalidSessionFile(path)
             | Self::AlreadyExists(path)
             | Self::ShortWrite(path)
             | Self::EntryUnreadable { path, .. }
             | Self::Database { path, .. } => Some(path),
-            Self::EntryNotFound(_) | Self::WriterClosed | Self::Internal(_) => None,
+            Self::WriterClosed | Self::Internal(_) => None,
         }
     }
 
