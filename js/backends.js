@@ -212,7 +212,10 @@ class StorageBackend {
       }
       this.#writer ??= this.#storage.openWriter(this.filePath, { flags: "a", onError: ignore });
       try {
-        this.#isTorn ??= await this.#endsInLine();
+        if (this.#isTorn === undefined) {
+          this.#isTorn = await this.#endsInLine();
+          continue;
+        }
         if (this.#isTorn) {
           await this.#writer.writeLine("\n");
           this.#isTorn = false;
