@@ -28,6 +28,15 @@ async function twoManagers(): Promise<[SessionManager, SessionManager]> {
   return [first, await SessionManager.open(fileOf(first))];
 }
 
+/**
+ * Ids of the entries in a file; throws at a damaged line. Whoever sees another's line half-written
+ * puts a line feed in front of its own: blank lines, which mean nothing, are passed over.
+ */
+function entriesIn(file: string): string[] {
+  const lines = linesOf(file).filter((line) => line !== "");
+  return lines.slice(1).map((line) => (JSON.parse(line) as AnyEntry).id as string);
+}
+
 /** Long enough to be written by another thread than short entries. */
 const LONG = "some output ".repeat(10_000);
 
@@ -45,7 +54,7 @@ describe("two managers of one session file", () => {
       }
     }
     await Promise.all([first.close(), second.close()]);
-    const onDisk = idsOnDisk(fileOf(first));
+    const onDisk = entriesIn(fileOf(first));
     expect(onDisk).toHaveLength(expected.size);
     expect(new Set(onDisk)).toEqual(expected);
     expect((await SessionManager.open(fileOf(first))).getEntries()).toHaveLength(expected.size);
@@ -118,9 +127,7 @@ describe("several processes with one session file", () => {
     const manager = await startSession(join(sandbox(), "sessions"));
     const appended = await Promise.all([1, 2, 3].map(() => appendIn(fileOf(manager), 150)));
     const expected = [...idsOf(manager), ...appended.flat()];
-    // A line that is seen half-written gets a line feed too many: blank lines mean nothing.
-    const lines = linesOf(fileOf(manager)).filter((line) => line !== "");
-    const onDisk = lines.slice(1).map((line) => (JSON.parse(line) as AnyEntry).id as string);
+    const onDisk = entriesIn(fileOf(manager));
     expect([...onDisk].sort()).toEqual([...expected].sort());
     for (const ids of appended) {
       // Each process finds its own entries in the order in which it appended them.
