@@ -7,6 +7,7 @@
 pub mod cursor;
 pub mod edit;
 pub mod number;
+mod special;
 pub mod text;
 
 pub use cursor::{Cursor, Fault, Kind};
