@@ -3,7 +3,15 @@
 /** The tree as a list of rows, and the lines before a row. */
 
 const { home } = require("./environment.js");
-const { optionalObject, optionalOneOf, optionalString, requireString } = require("./validate.js");
+const {
+  invalidArgument,
+  optionalNumber,
+  optionalObject,
+  optionalOneOf,
+  optionalString,
+  requireArray,
+  requireObject,
+} = require("./validate.js");
 
 /** The numbers of filters are their positions here. */
 const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"];
@@ -150,6 +158,8 @@ class FlatTree {
   }
 
   rows(start, end) {
+    optionalNumber(start, "start");
+    optionalNumber(end, "end");
     const wanted = this.#visible.subarray(start, end);
     const rows = [];
     for (let from = 0; from < wanted.length; from += ROWS_AT_ONCE) {
@@ -199,6 +209,23 @@ const SYMBOLS = { branch: "├─ ", last: "└─ ", vertical: "│" };
 /** Columns of one level. */
 const LEVEL = 3;
 
+const CONNECTORS = ["none", "branch", "last"];
+
+/** The checked members of a row that place it. */
+function placeOf(row) {
+  const { depth, connector, gutters } = requireObject(row, "row");
+  if (!Number.isInteger(depth) || depth < 0) {
+    throw invalidArgument("row.depth", "a non-negative integer", depth);
+  }
+  if (!CONNECTORS.includes(connector)) {
+    throw invalidArgument("row.connector", '"none", "branch" or "last"', connector);
+  }
+  requireArray(gutters, "row.gutters").forEach((gutter, at) => {
+    requireObject(gutter, `row.gutters[${at}]`);
+  });
+  return { depth, connector, gutters };
+}
+
 /**
  * The lines before a row's text.
  *
@@ -206,13 +233,13 @@ const LEVEL = 3;
  * @param symbols up to three columns each
  */
 function renderTreePrefix(row, symbols) {
-  const { depth, connector, gutters } = row;
+  const { depth, connector, gutters } = placeOf(row);
   const given = optionalObject(symbols, "symbols");
   const symbol = (name) =>
     (optionalString(given[name], `symbols.${name}`) ?? SYMBOLS[name]).padEnd(LEVEL);
   const levels = new Array(depth).fill(" ".repeat(LEVEL));
   if (connector !== "none" && depth > 0) {
-    levels[depth - 1] = symbol(requireString(connector, "row.connector"));
+    levels[depth - 1] = symbol(connector);
   }
   for (const { position, show } of gutters) {
     if (position < depth) {

@@ -51,10 +51,17 @@ function tell(onProgress, done, total) {
   }
 }
 
+/** Why a signal was aborted. Some implementations do not tell; no reason may be `undefined`. */
+function reasonOf(signal) {
+  return signal.reason === undefined
+    ? new DOMException("This operation was aborted", "AbortError")
+    : signal.reason;
+}
+
 /** Throws the reason of a signal that is aborted. */
 function throwIfAborted(signal) {
   if (signal?.aborted) {
-    throw signal.reason;
+    throw reasonOf(signal);
   }
 }
 
@@ -77,14 +84,14 @@ async function abortable(signal, work, cancel) {
   const aborted = new Promise((_, reject) => {
     onAbort = () => {
       cancel();
-      reject(signal.reason);
+      reject(reasonOf(signal));
     };
     signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
     return await Promise.race([work(), aborted]);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener?.("abort", onAbort);
   }
 }
 
@@ -107,9 +114,17 @@ function runScan(scan, { signal, onProgress }, limit = Number.POSITIVE_INFINITY)
   return abortable(signal, work, () => scan.cancel());
 }
 
-/** The results of `read` for each file; the last file's progress is told before this resolves. */
-function readAll(files, read, { signal, onProgress }) {
+/**
+ * The results of `read` for each file that `find` gives; the last file's progress is told before this
+ * resolves.
+ *
+ * @template F, T
+ * @param {() => F[] | Promise<F[]>} find
+ * @param {(file: F) => Promise<T>} read
+ */
+function readAll(find, read, { signal, onProgress }) {
   let done = 0;
+  let files;
   const readOne = async (file) => {
     if (signal?.aborted) {
       return undefined;
@@ -121,12 +136,14 @@ function readAll(files, read, { signal, onProgress }) {
     }
     return result;
   };
-  tell(onProgress, 0, files.length);
-  return abortable(
-    signal,
-    () => mapBounded(files, readOne),
-    () => {},
-  );
+  const work = async () => {
+    files = await find();
+    if (!signal?.aborted) {
+      tell(onProgress, 0, files.length);
+    }
+    return mapBounded(files, readOne);
+  };
+  return abortable(signal, work, () => {});
 }
 
 module.exports = { controlOf, readAll, runScan, throwIfAborted };
