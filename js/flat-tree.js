@@ -97,14 +97,33 @@ function briefEntry(entry) {
   };
 }
 
-/** JSON text of a brief entry whose tool arguments cannot be written as JSON. */
-function withoutArguments(entry) {
-  const brief = briefEntry(entry);
-  const content = brief.message?.content;
-  if (Array.isArray(content)) {
-    brief.message.content = content.map((block) => block && { ...block, arguments: undefined });
+/** Levels from an entry down to the arguments of a tool call in its message. */
+const LEVELS = 4;
+
+/** A value without the members, so many levels down, that cannot be written as JSON. */
+function writable(value, levels) {
+  try {
+    JSON.stringify(value);
+    return value;
+  } catch {
+    if (levels === 0 || value === null || typeof value !== "object") {
+      return undefined;
+    }
   }
-  return JSON.stringify(brief);
+  if (Array.isArray(value)) {
+    return value.map((member) => writable(member, levels - 1));
+  }
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([name, each]) => [name, writable(each, levels - 1)]));
+}
+
+/** JSON text of a brief entry; of one that refuses to be looked at, an empty one. */
+function briefText(entry) {
+  try {
+    return JSON.stringify(writable(briefEntry(entry), LEVELS));
+  } catch {
+    return "{}";
+  }
 }
 
 /** JSON array of entries that exist as objects, as far as rows show them. */
@@ -112,14 +131,7 @@ function briefTexts(entries) {
   try {
     return JSON.stringify(entries.map(briefEntry));
   } catch {
-    const texts = entries.map((entry) => {
-      try {
-        return JSON.stringify(briefEntry(entry));
-      } catch {
-        return withoutArguments(entry);
-      }
-    });
-    return `[${texts.join(",")}]`;
+    return `[${entries.map(briefText).join(",")}]`;
   }
 }
 
