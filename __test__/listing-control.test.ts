@@ -160,6 +160,16 @@ describe.each(calls)("%s", (_, call) => {
     expect(await call({ signal: unchecked(signal) })).toHaveLength(2);
   });
 
+  it("looks at signals that do not tell when they are aborted", async () => {
+    putSessions();
+    const signal = { aborted: false, reason: "enough", addEventListener() {} };
+    const onProgress = vi.fn(() => {
+      signal.aborted = true;
+    });
+    await expect(call({ signal: unchecked(signal), onProgress })).rejects.toBe("enough");
+    expect(onProgress).toHaveBeenCalledTimes(1);
+  });
+
   it("tells nothing any more after it was aborted", async () => {
     putSessions();
     const controller = new AbortController();

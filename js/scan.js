@@ -95,23 +95,26 @@ async function abortable(signal, work, cancel) {
   }
 }
 
+/** Tells progress of work that goes on; throws if it has been aborted, by the callback perhaps. */
+function report({ signal, onProgress }, done, total) {
+  throwIfAborted(signal);
+  tell(onProgress, done, total);
+  throwIfAborted(signal);
+}
+
 /** Reads all files of a native scan; gives the first `limit` sessions. */
-function runScan(scan, { signal, onProgress }, limit = Number.POSITIVE_INFINITY) {
+function runScan(scan, control, limit = Number.POSITIVE_INFINITY) {
   const work = async () => {
     const total = await scan.find();
-    const batch = onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
-    if (!signal?.aborted) {
-      tell(onProgress, 0, total);
-    }
-    for (let done = 0; done < total && !signal?.aborted; ) {
+    const batch = control.onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
+    report(control, 0, total);
+    for (let done = 0; done < total; ) {
       done = await scan.read(batch);
-      if (!signal?.aborted) {
-        tell(onProgress, done, total);
-      }
+      report(control, done, total);
     }
     return scan.take(limit);
   };
-  return abortable(signal, work, () => scan.cancel());
+  return abortable(control.signal, work, () => scan.cancel());
 }
 
 /**
@@ -122,28 +125,22 @@ function runScan(scan, { signal, onProgress }, limit = Number.POSITIVE_INFINITY)
  * @param {() => F[] | Promise<F[]>} find
  * @param {(file: F) => Promise<T>} read
  */
-function readAll(find, read, { signal, onProgress }) {
+function readAll(find, read, control) {
   let done = 0;
   let files;
   const readOne = async (file) => {
-    if (signal?.aborted) {
-      return undefined;
-    }
+    throwIfAborted(control.signal);
     const result = await read(file);
     done += 1;
-    if (!signal?.aborted) {
-      tell(onProgress, done, files.length);
-    }
+    report(control, done, files.length);
     return result;
   };
   const work = async () => {
     files = await find();
-    if (!signal?.aborted) {
-      tell(onProgress, 0, files.length);
-    }
+    report(control, 0, files.length);
     return mapBounded(files, readOne);
   };
-  return abortable(signal, work, () => {});
+  return abortable(control.signal, work, () => {});
 }
 
 module.exports = { controlOf, readAll, runScan, throwIfAborted };
