@@ -26,6 +26,7 @@ const navigation = require("./js/navigation.js");
 const recents = require("./js/recents.js");
 const replayMetadata = require("./js/replay-metadata.js");
 const manager = require("./js/session-manager.js");
+const sessionDump = require("./js/session-dump.js");
 const summaryTemplate = require("./js/summary-template.js");
 const tokens = require("./js/tokens.js");
 
@@ -84,6 +85,7 @@ module.exports.sanitizeRehydratedOpenAIResponsesAssistantMessage =
 module.exports.renderSummaryTemplate = summaryTemplate.renderSummaryTemplate;
 module.exports.convertToLlm = convert.convertToLlm;
 module.exports.serializeConversation = conversationText.serializeConversation;
+module.exports.formatSessionDumpText = sessionDump.formatSessionDumpText;
 
 module.exports.estimateTokens = tokens.estimateTokens;
 module.exports.calculateContextTokens = tokens.calculateContextTokens;

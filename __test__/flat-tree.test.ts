@@ -155,6 +155,64 @@ describe("flattenTree", () => {
     expect(manager.flattenTree().rows().map(words)).toEqual(["[tool: {}]", "[other]"]);
   });
 
+  it.each([
+    ["a bigint", 1n],
+    ["a symbol", Symbol("s")],
+    ["a cycle", [undefined] as unknown[]],
+    [
+      "a getter that throws",
+      {
+        get broken() {
+          throw new Error("getter");
+        },
+      },
+    ],
+    ["a conversion that throws", { toJSON: () => BigInt("no number") }],
+  ])("takes %s in every member of an entry", (_, value) => {
+    if (Array.isArray(value)) {
+      value[0] = value;
+    }
+    const makers: ((manager: SessionManager) => void)[] = [
+      (manager) => manager.appendMessage(unchecked({ ...userMessage("x"), stopReason: "stop" })),
+      (manager) => manager.appendCustomMessageEntry("t", "x", true),
+      (manager) => manager.appendCompaction("s", "short", "x", 1),
+      (manager) => manager.branchWithSummary(null, "s"),
+      (manager) => manager.appendCustomEntry("t", {}),
+      (manager) => manager.appendModelChange("p/m"),
+      (manager) => manager.appendThinkingLevelChange("low"),
+    ];
+    for (const make of makers) {
+      const manager = SessionManager.inMemory("/w");
+      make(manager);
+      manager.appendMessage(userMessage("other"));
+      const entry = loose(manager.getEntries()[0]);
+      for (const owner of [entry, entry.message ?? {}]) {
+        for (const name of Object.keys(owner).filter(
+          (key) => !/^(id|parentId|message)$/.test(key),
+        )) {
+          const before = owner[name];
+          owner[name] = value;
+          const rows = manager.flattenTree({ filter: "all", query: "" }).rows();
+          expect(rows).toHaveLength(2);
+          expect(rows.map(words)).toContain("user: other");
+          owner[name] = before;
+        }
+      }
+    }
+  });
+
+  it("takes an entry that cannot be looked at", () => {
+    const manager = SessionManager.inMemory("/w");
+    manager.appendCustomEntry("t", {});
+    manager.appendMessage(userMessage("other"));
+    Object.defineProperty(manager.getEntries()[0], "customType", {
+      get() {
+        throw new Error("getter");
+      },
+    });
+    expect(manager.flattenTree({ filter: "all" }).rows().map(words)).toEqual(["", "user: other"]);
+  });
+
   it("keeps halves of surrogate pairs", () => {
     const manager = SessionManager.inMemory("/w");
     const id = manager.appendMessage(userMessage(`a\ud83d\n${"😀".repeat(150)}`));

@@ -143,6 +143,45 @@ describe.each(calls)("%s", (_, call) => {
     controller.abort();
   });
 
+  it("rejects with an AbortError when the signal gives no reason", async () => {
+    putSessions(2);
+    const early = Object.assign(new EventTarget(), { aborted: true });
+    await expect(call({ signal: unchecked(early) })).rejects.toMatchObject({ name: "AbortError" });
+    const late = Object.assign(new EventTarget(), { aborted: false });
+    const pending = call({ signal: unchecked(late) });
+    late.aborted = true;
+    late.dispatchEvent(new Event("abort"));
+    await expect(pending).rejects.toMatchObject({ name: "AbortError" });
+  });
+
+  it("takes signals that listeners cannot be removed from", async () => {
+    putSessions(2);
+    const signal = { aborted: false, addEventListener() {} };
+    expect(await call({ signal: unchecked(signal) })).toHaveLength(2);
+  });
+
+  it("looks at signals that do not tell when they are aborted", async () => {
+    putSessions();
+    const signal = { aborted: false, reason: "enough", addEventListener() {} };
+    const onProgress = vi.fn(() => {
+      signal.aborted = true;
+    });
+    await expect(call({ signal: unchecked(signal), onProgress })).rejects.toBe("enough");
+    expect(onProgress).toHaveBeenCalledTimes(1);
+  });
+
+  it("tells nothing any more after it was aborted", async () => {
+    putSessions();
+    const controller = new AbortController();
+    const onProgress = vi.fn();
+    const pending = call({ signal: controller.signal, onProgress });
+    setImmediate(() => controller.abort(new Error("enough")));
+    await pending.catch(() => {});
+    const told = onProgress.mock.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(onProgress).toHaveBeenCalledTimes(told);
+  });
+
   it.each([
     [{ signal: {} }, "options.signal"],
     [{ signal: "stop" }, "options.signal"],

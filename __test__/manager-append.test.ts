@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SessionManager } from "../index.js";
+import { unknownEntry } from "./support/errors.js";
 import { loose, unchecked } from "./support/loose.js";
 import { ENTRY_ID } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
@@ -301,9 +302,7 @@ describe("appendLabelChange", () => {
     const manager = SessionManager.inMemory(box.dir);
     manager.appendMessage(userMessage());
     const leaf = manager.getLeafId();
-    expect(() => manager.appendLabelChange("no-such-id", "x")).toThrow(
-      new Error("Entry no-such-id not found"),
-    );
+    expect(() => manager.appendLabelChange("no-such-id", "x")).toThrow(unknownEntry("no-such-id"));
     expect(manager.getEntries()).toHaveLength(1);
     expect(manager.getLeafId()).toBe(leaf);
     expect(manager.getLabel("no-such-id")).toBeUndefined();

@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, expect, it } from "vitest";
 import { SessionManager } from "../index.js";
+import { unknownEntry } from "./support/errors.js";
 import { loose, unchecked } from "./support/loose.js";
 import { createWritten, ENTRY_ID, fileOf, SESSION_FILE_NAME } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
@@ -39,7 +40,7 @@ describe("branch", () => {
   it.each(["unknown", "", undefined, null])("throws for %j and keeps the leaf", (id) => {
     const manager = SessionManager.inMemory(box.dir);
     const leaf = manager.appendMessage(userMessage());
-    expect(() => manager.branch(unchecked(id))).toThrow(new Error(`Entry ${id} not found`));
+    expect(() => manager.branch(unchecked(id))).toThrow(unknownEntry(id));
     expect(manager.getLeafId()).toBe(leaf);
   });
 });
@@ -96,9 +97,7 @@ describe("branchWithSummary", () => {
   it.each(["unknown", "", undefined])("throws for %j and changes nothing", (id) => {
     const manager = SessionManager.inMemory(box.dir);
     const leaf = manager.appendMessage(userMessage());
-    expect(() => manager.branchWithSummary(unchecked(id), "s")).toThrow(
-      new Error(`Entry ${id} not found`),
-    );
+    expect(() => manager.branchWithSummary(unchecked(id), "s")).toThrow(unknownEntry(id));
     expect(manager.getLeafId()).toBe(leaf);
     expect(manager.getEntries()).toHaveLength(1);
   });
@@ -240,9 +239,7 @@ describe("createBranchedSession on disk", () => {
   it("throws for an unknown entry and changes nothing", async () => {
     const manager = await createWritten(box.makeDir("s"));
     const file = fileOf(manager);
-    expect(() => manager.createBranchedSession("unknown")).toThrow(
-      new Error("Entry unknown not found"),
-    );
+    expect(() => manager.createBranchedSession("unknown")).toThrow(unknownEntry("unknown"));
     expect(manager.getSessionFile()).toBe(file);
     expect(fs.readdirSync(box.path("s"))).toEqual([path.basename(file)]);
   });

@@ -145,7 +145,8 @@ describe.each([
     put("odd2", { title: { a: 1 } });
     put("odd3", { title: null });
     expect(await ids("odd")).toHaveLength(3);
-    expect(await ids("odd1 5")).toEqual(["odd1"]);
+    // Random digits of the folder's name may make others match, but not as well.
+    expect((await ids("odd1 5"))[0]).toBe("odd1");
   });
 
   it("never throws, whatever is searched", async () => {

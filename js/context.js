@@ -8,7 +8,7 @@
 const native = require("./native.js");
 const { packedKind } = require("./entry-kinds.js");
 const { createCompactionSummaryMessage, messageOf } = require("./message-constructors.js");
-const { requireArray } = require("./validate.js");
+const { invalidArgument, requireArray } = require("./validate.js");
 const { textOf } = require("./values.js");
 
 /** The context of a session without entries, or with the leaf before all of them. */
@@ -66,6 +66,9 @@ function modelsOf(entries) {
   }
   return models;
 }
+
+/** Files may hold values that are no entries. */
+const isObject = (value) => value !== null && typeof value === "object";
 
 const listOf = (value) => (Array.isArray(value) ? value : []);
 
@@ -135,6 +138,17 @@ function pathThrough(byId, leaf) {
   return path.reverse();
 }
 
+/** The caller's index of entries by id, or one that is made here. */
+function indexOf(entries, byId) {
+  if (byId === undefined || byId === null) {
+    return new Map(entries.filter(isObject).map((entry) => [entry.id, entry]));
+  }
+  if (typeof byId.get !== "function") {
+    throw invalidArgument("byId", "an instance of Map", byId);
+  }
+  return byId;
+}
+
 /**
  * The context of a list of entries, without a manager.
  *
@@ -144,11 +158,11 @@ function pathThrough(byId, leaf) {
  */
 function buildSessionContext(entries, leafId, byId) {
   requireArray(entries, "entries");
-  const index = byId ?? new Map(entries.map((entry) => [entry.id, entry]));
+  const index = indexOf(entries, byId);
   if (leafId === null) {
     return emptyContext();
   }
-  const leaf = (leafId ? index.get(leafId) : undefined) ?? entries.at(-1);
+  const leaf = (leafId ? index.get(leafId) : undefined) ?? entries.findLast(isObject);
   if (!leaf) {
     return emptyContext();
   }

@@ -4,7 +4,7 @@
 
 const { contentText } = require("./convert.js");
 const { requireArray } = require("./validate.js");
-const { text, textOf } = require("./values.js");
+const { jsonOf, text, textOf } = require("./values.js");
 
 /** How much of a tool's output is shown, in UTF-16 units. */
 const SHOWN_OUTPUT = 2000;
@@ -45,7 +45,7 @@ function answer(blocks) {
 }
 
 function callText({ name, arguments: given }) {
-  const list = Object.entries(given ?? {}).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  const list = Object.entries(given ?? {}).map(([key, value]) => `${key}=${jsonOf(value)}`);
   return text`${name}(${list.join(", ")})`;
 }
 

@@ -159,4 +159,4 @@ function withJoinedTexts(messages) {
   return joined;
 }
 
-module.exports = { convertToLlm, contentText };
+module.exports = { contentBlocks, contentText, convertToLlm };

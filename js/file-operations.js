@@ -2,7 +2,7 @@
 
 /** Which files a conversation read and changed, as summaries carry it on. */
 
-const { requireArray, requireObject, requireString } = require("./validate.js");
+const { invalidArgument, requireArray, requireObject, requireString } = require("./validate.js");
 
 /** How many files a section of a summary names. */
 const LISTED_FILES = 20;
@@ -45,9 +45,27 @@ function addSummarized(operations, { details, fromExtension }) {
   }
 }
 
+/** Returns the set of paths, or throws; anything that can be gone through will do. */
+function pathsOf(value, name) {
+  if (typeof value?.[Symbol.iterator] !== "function") {
+    throw invalidArgument(name, "an instance of Set", value);
+  }
+  return value;
+}
+
+/** Returns the list of paths, or throws. */
+function requirePaths(value, name) {
+  requireArray(value, name).forEach((path, at) => {
+    requireString(path, `${name}[${at}]`);
+  });
+}
+
 /** Sorted lists: files that were changed, and files that were only read. */
 function computeFileLists(fileOps) {
-  const { read, written, edited } = requireObject(fileOps, "fileOps");
+  requireObject(fileOps, "fileOps");
+  const [read, written, edited] = ["read", "written", "edited"].map((name) =>
+    pathsOf(fileOps[name], `fileOps.${name}`),
+  );
   const modified = new Set([...edited, ...written]);
   return {
     readFiles: [...read].filter((path) => !modified.has(path)).sort(),
@@ -55,8 +73,34 @@ function computeFileLists(fileOps) {
   };
 }
 
-/** Sections of earlier lists, and the blanks behind them. */
-const SECTIONS = /<(read-files|modified-files)>[\s\S]*?<\/\1>\s*/g;
+/** Tags at the beginning of sections of earlier lists. */
+const OPENING = /<(read-files|modified-files)>/g;
+
+/** A summary without sections of earlier lists and the blanks behind them. */
+function withoutSections(summary) {
+  const parts = [];
+  let from = 0;
+  // Tags behind the last end of their kind are not looked at: each would search the whole rest.
+  const lastEnd = (name) => summary.lastIndexOf(`</${name}>`);
+  const ends = { "read-files": lastEnd("read-files"), "modified-files": lastEnd("modified-files") };
+  for (const { index, 0: tag, 1: name } of summary.matchAll(OPENING)) {
+    if (index < from || ends[name] < index) {
+      continue;
+    }
+    const end = summary.indexOf(`</${name}>`, index + tag.length) + tag.length + 1;
+    parts.push(summary.slice(from, index));
+    from = end + blanksAt(summary, end);
+  }
+  return parts.join("") + summary.slice(from);
+}
+
+const BLANKS = /\s*/y;
+
+/** How many units of white space there are at a position. */
+function blanksAt(text, position) {
+  BLANKS.lastIndex = position;
+  return BLANKS.exec(text)[0].length;
+}
 
 function section(name, files) {
   if (files.length === 0) {
@@ -73,9 +117,9 @@ function section(name, files) {
 /** A summary with lists of files at its end, in place of those that it had. */
 function upsertFileOperations(summary, readFiles, modifiedFiles) {
   requireString(summary, "summary");
-  requireArray(readFiles, "readFiles");
-  requireArray(modifiedFiles, "modifiedFiles");
-  const text = summary.replace(SECTIONS, "").trimEnd();
+  requirePaths(readFiles, "readFiles");
+  requirePaths(modifiedFiles, "modifiedFiles");
+  const text = withoutSections(summary).trimEnd();
   const lists = [...section("read-files", readFiles), ...section("modified-files", modifiedFiles)];
   const parts = [text, lists.join("\n")];
   return parts.filter((part) => part !== "").join("\n\n");

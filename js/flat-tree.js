@@ -3,7 +3,15 @@
 /** The tree as a list of rows, and the lines before a row. */
 
 const { home } = require("./environment.js");
-const { optionalObject, optionalOneOf, optionalString, requireString } = require("./validate.js");
+const {
+  invalidArgument,
+  optionalNumber,
+  optionalObject,
+  optionalOneOf,
+  optionalString,
+  requireArray,
+  requireObject,
+} = require("./validate.js");
 
 /** The numbers of filters are their positions here. */
 const FILTERS = ["default", "no-tools", "user-only", "labeled-only", "all"];
@@ -89,14 +97,33 @@ function briefEntry(entry) {
   };
 }
 
-/** JSON text of a brief entry whose tool arguments cannot be written as JSON. */
-function withoutArguments(entry) {
-  const brief = briefEntry(entry);
-  const content = brief.message?.content;
-  if (Array.isArray(content)) {
-    brief.message.content = content.map((block) => block && { ...block, arguments: undefined });
+/** Levels from an entry down to the arguments of a tool call in its message. */
+const LEVELS = 4;
+
+/** A value without the members, so many levels down, that cannot be written as JSON. */
+function writable(value, levels) {
+  try {
+    JSON.stringify(value);
+    return value;
+  } catch {
+    if (levels === 0 || value === null || typeof value !== "object") {
+      return undefined;
+    }
   }
-  return JSON.stringify(brief);
+  if (Array.isArray(value)) {
+    return value.map((member) => writable(member, levels - 1));
+  }
+  const members = Object.entries(value);
+  return Object.fromEntries(members.map(([name, each]) => [name, writable(each, levels - 1)]));
+}
+
+/** JSON text of a brief entry; of one that refuses to be looked at, an empty one. */
+function briefText(entry) {
+  try {
+    return JSON.stringify(writable(briefEntry(entry), LEVELS));
+  } catch {
+    return "{}";
+  }
 }
 
 /** JSON array of entries that exist as objects, as far as rows show them. */
@@ -104,14 +131,7 @@ function briefTexts(entries) {
   try {
     return JSON.stringify(entries.map(briefEntry));
   } catch {
-    const texts = entries.map((entry) => {
-      try {
-        return JSON.stringify(briefEntry(entry));
-      } catch {
-        return withoutArguments(entry);
-      }
-    });
-    return `[${texts.join(",")}]`;
+    return `[${entries.map(briefText).join(",")}]`;
   }
 }
 
@@ -150,6 +170,8 @@ class FlatTree {
   }
 
   rows(start, end) {
+    optionalNumber(start, "start");
+    optionalNumber(end, "end");
     const wanted = this.#visible.subarray(start, end);
     const rows = [];
     for (let from = 0; from < wanted.length; from += ROWS_AT_ONCE) {
@@ -199,6 +221,23 @@ const SYMBOLS = { branch: "├─ ", last: "└─ ", vertical: "│" };
 /** Columns of one level. */
 const LEVEL = 3;
 
+const CONNECTORS = ["none", "branch", "last"];
+
+/** The checked members of a row that place it. */
+function placeOf(row) {
+  const { depth, connector, gutters } = requireObject(row, "row");
+  if (!Number.isInteger(depth) || depth < 0) {
+    throw invalidArgument("row.depth", "a non-negative integer", depth);
+  }
+  if (!CONNECTORS.includes(connector)) {
+    throw invalidArgument("row.connector", '"none", "branch" or "last"', connector);
+  }
+  requireArray(gutters, "row.gutters").forEach((gutter, at) => {
+    requireObject(gutter, `row.gutters[${at}]`);
+  });
+  return { depth, connector, gutters };
+}
+
 /**
  * The lines before a row's text.
  *
@@ -206,13 +245,13 @@ const LEVEL = 3;
  * @param symbols up to three columns each
  */
 function renderTreePrefix(row, symbols) {
-  const { depth, connector, gutters } = row;
+  const { depth, connector, gutters } = placeOf(row);
   const given = optionalObject(symbols, "symbols");
   const symbol = (name) =>
     (optionalString(given[name], `symbols.${name}`) ?? SYMBOLS[name]).padEnd(LEVEL);
   const levels = new Array(depth).fill(" ".repeat(LEVEL));
   if (connector !== "none" && depth > 0) {
-    levels[depth - 1] = symbol(requireString(connector, "row.connector"));
+    levels[depth - 1] = symbol(connector);
   }
   for (const { position, show } of gutters) {
     if (position < depth) {

@@ -62,8 +62,8 @@ function newestFirst(left, right) {
   );
 }
 
-/** Reads sessions through a storage. What cannot be read is left out. */
-async function describeThrough(storage, files, control) {
+/** Reads the sessions that `find` gives through a storage. What cannot be read is left out. */
+async function describeThrough(storage, find, control) {
   const describe = async (file) => {
     try {
       const text = await storage.readText(file);
@@ -75,7 +75,7 @@ async function describeThrough(storage, files, control) {
       return undefined;
     }
   };
-  const infos = await readAll(files, describe, control);
+  const infos = await readAll(find, describe, control);
   return infos.filter(Boolean).sort(newestFirst);
 }
 
@@ -98,7 +98,7 @@ function filesThrough(storage, sessionDir) {
 
 /** The sessions that a storage has in one directory, without those of another project. */
 async function listFolderThrough(storage, cwd, dir, control) {
-  const infos = await describeThrough(storage, filesThrough(storage, dir), control);
+  const infos = await describeThrough(storage, () => filesThrough(storage, dir), control);
   const cwds = infos.map((info) => info.cwd || undefined);
   const owned = native.ownedSessions(readEnvironment(), cwd, dir, cwds);
   return infos.filter((_, at) => owned[at]);
@@ -106,9 +106,12 @@ async function listFolderThrough(storage, cwd, dir, control) {
 
 /** All sessions, through a storage. Directories are searched on disk, whatever the storage is. */
 async function listAllThrough(storage, control) {
-  const { files, failures } = await native.findAllSessionFiles(readEnvironment());
-  reportFailures(failures);
-  return describeThrough(storage, files, control);
+  const find = async () => {
+    const { files, failures } = await native.findAllSessionFiles(readEnvironment());
+    reportFailures(failures);
+    return files;
+  };
+  return describeThrough(storage, find, control);
 }
 
 const isNative = (storage) => !storage || isNativeStorage(storage);

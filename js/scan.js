@@ -51,10 +51,17 @@ function tell(onProgress, done, total) {
   }
 }
 
+/** Why a signal was aborted. Some implementations do not tell; no reason may be `undefined`. */
+function reasonOf(signal) {
+  return signal.reason === undefined
+    ? new DOMException("This operation was aborted", "AbortError")
+    : signal.reason;
+}
+
 /** Throws the reason of a signal that is aborted. */
 function throwIfAborted(signal) {
   if (signal?.aborted) {
-    throw signal.reason;
+    throw reasonOf(signal);
   }
 }
 
@@ -77,56 +84,63 @@ async function abortable(signal, work, cancel) {
   const aborted = new Promise((_, reject) => {
     onAbort = () => {
       cancel();
-      reject(signal.reason);
+      reject(reasonOf(signal));
     };
     signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
     return await Promise.race([work(), aborted]);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener?.("abort", onAbort);
   }
 }
 
+/** Tells progress of work that goes on; throws if it has been aborted, by the callback perhaps. */
+function report({ signal, onProgress }, done, total) {
+  throwIfAborted(signal);
+  tell(onProgress, done, total);
+  throwIfAborted(signal);
+}
+
 /** Reads all files of a native scan; gives the first `limit` sessions. */
-function runScan(scan, { signal, onProgress }, limit = Number.POSITIVE_INFINITY) {
+function runScan(scan, control, limit = Number.POSITIVE_INFINITY) {
   const work = async () => {
     const total = await scan.find();
-    const batch = onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
-    if (!signal?.aborted) {
-      tell(onProgress, 0, total);
-    }
-    for (let done = 0; done < total && !signal?.aborted; ) {
+    const batch = control.onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
+    report(control, 0, total);
+    for (let done = 0; done < total; ) {
       done = await scan.read(batch);
-      if (!signal?.aborted) {
-        tell(onProgress, done, total);
-      }
+      report(control, done, total);
     }
     return scan.take(limit);
   };
-  return abortable(signal, work, () => scan.cancel());
+  return abortable(control.signal, work, () => scan.cancel());
 }
 
-/** The results of `read` for each file; the last file's progress is told before this resolves. */
-function readAll(files, read, { signal, onProgress }) {
+/**
+ * The results of `read` for each file that `find` gives; the last file's progress is told before this
+ * resolves.
+ *
+ * @template F, T
+ * @param {() => F[] | Promise<F[]>} find
+ * @param {(file: F) => Promise<T>} read
+ */
+function readAll(find, read, control) {
   let done = 0;
+  let files;
   const readOne = async (file) => {
-    if (signal?.aborted) {
-      return undefined;
-    }
+    throwIfAborted(control.signal);
     const result = await read(file);
     done += 1;
-    if (!signal?.aborted) {
-      tell(onProgress, done, files.length);
-    }
+    report(control, done, files.length);
     return result;
   };
-  tell(onProgress, 0, files.length);
-  return abortable(
-    signal,
-    () => mapBounded(files, readOne),
-    () => {},
-  );
+  const work = async () => {
+    files = await find();
+    report(control, 0, files.length);
+    return mapBounded(files, readOne);
+  };
+  return abortable(control.signal, work, () => {});
 }
 
 module.exports = { controlOf, readAll, runScan, throwIfAborted };

@@ -31,6 +31,7 @@ const {
   requireObject,
   requireString,
 } = require("./validate.js");
+const { text } = require("./values.js");
 
 /** Control characters that titles must not have. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
@@ -560,7 +561,7 @@ class SessionManager {
   #requireSlot(id) {
     const slot = this.#state.table.find(id);
     if (slot < 0) {
-      throw Object.assign(new Error(`Entry ${id} not found`), { code: "ENTRY_NOT_FOUND" });
+      throw Object.assign(new Error(text`Entry ${id} not found`), { code: "ENTRY_NOT_FOUND" });
     }
     return slot;
   }

@@ -6,6 +6,7 @@
  */
 
 const { requireArray, requireObject } = require("./validate.js");
+const { jsonOf } = require("./values.js");
 
 const UNITS_PER_TOKEN = 4;
 /** What an image in a tool's output counts for, in units of text. */
@@ -63,7 +64,7 @@ function answerUnits(block) {
     case "thinking":
       return lengthOf(block.thinking);
     case "toolCall":
-      return lengthOf(block.name) + lengthOf(JSON.stringify(block.arguments));
+      return lengthOf(block.name) + lengthOf(jsonOf(block.arguments));
     default:
       return 0;
   }

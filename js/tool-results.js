@@ -51,13 +51,23 @@ function pack(messages) {
   return { packed, ids, anyCalls };
 }
 
+/** Names of the tools that a message calls, by call; of several with one id the first. */
+function toolNamesOf(assistant) {
+  const names = new Map();
+  for (const block of answerOf(assistant)) {
+    if (isToolCall(block) && !names.has(block.id)) {
+      names.set(block.id, block.name);
+    }
+  }
+  return names;
+}
+
 /** A result in place of one that does not exist. */
-function missingResult(assistant, id, text, timestamp) {
-  const call = assistant.content.find((block) => isToolCall(block) && block.id === id);
+function missingResult(toolName, id, text, timestamp) {
   return {
     role: "toolResult",
     toolCallId: id,
-    toolName: call?.name ?? "unknown",
+    toolName: toolName ?? "unknown",
     content: [{ type: "text", text }],
     isError: true,
     timestamp,
@@ -78,15 +88,20 @@ function withOrderedResults(messages, notice = MISSING_RESULT_NOTICE) {
   }
   const now = Date.now();
   let assistant;
+  // Made when a result is missing, which is rare.
+  let names;
   let missing = 0;
   const ordered = Array.from(plan, (step) => {
     if (step < 0) {
       missing += 1;
-      return missingResult(assistant, ids[-1 - step], notice, now);
+      names ??= toolNamesOf(assistant);
+      const id = ids[-1 - step];
+      return missingResult(names.get(id), id, notice, now);
     }
     const message = messages[step];
     if (message.role === "assistant") {
       assistant = message;
+      names = undefined;
     }
     return message;
   });

@@ -7,6 +7,15 @@
 
 /** Describes a value for an error message, in the host's wording. */
 function received(value) {
+  try {
+    return described(value);
+  } catch {
+    // Objects may refuse to tell anything about themselves.
+    return "an object";
+  }
+}
+
+function described(value) {
   if (value === null || value === undefined) {
     return `${value}`;
   }
@@ -15,7 +24,7 @@ function received(value) {
   }
   if (typeof value === "object") {
     const name = value.constructor?.name;
-    return name ? `an instance of ${name}` : "an object";
+    return typeof name === "string" && name ? `an instance of ${name}` : "an object";
   }
   return `type ${typeof value} (${String(value).slice(0, 25)})`;
 }
@@ -66,6 +75,11 @@ function requireNumber(value, name) {
   return value;
 }
 
+/** Returns the number or `undefined`, or throws. */
+function optionalNumber(value, name) {
+  return value === undefined ? undefined : requireNumber(value, name);
+}
+
 /** Returns the boolean or `undefined`, or throws. */
 function optionalBoolean(value, name) {
   if (value !== undefined && typeof value !== "boolean") {
@@ -87,11 +101,19 @@ function optionalObject(value, name) {
   return value === undefined || value === null ? {} : requireObject(value, name);
 }
 
-/** Returns a copy of the object with defaults for what it leaves out, or throws. */
+/**
+ * Returns a copy of the object with defaults for what it leaves out, or throws. A member that is given
+ * must be of the type of its default.
+ */
 function optionsWith(defaults, value, name) {
   const options = { ...optionalObject(value, name) };
   for (const [key, fallback] of Object.entries(defaults)) {
     options[key] ??= fallback;
+    if (Array.isArray(fallback)) {
+      requireArray(options[key], `${name}.${key}`);
+    } else if (typeof options[key] !== typeof fallback) {
+      throw invalidArgument(`${name}.${key}`, `of type ${typeof fallback}`, options[key]);
+    }
   }
   return options;
 }
@@ -117,6 +139,7 @@ module.exports = {
   invalidArgument,
   optionalBoolean,
   optionalFunction,
+  optionalNumber,
   optionalObject,
   optionalOneOf,
   optionalString,

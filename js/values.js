@@ -5,6 +5,8 @@
  * objects that the host refuses to convert.
  */
 
+const { serialize } = require("./serialize.js");
+
 /** A time; an invalid date for what is none. */
 function dateOf(value) {
   try {
@@ -23,9 +25,18 @@ function textOf(value) {
   }
 }
 
+/** JSON text of a value; of one that cannot be JSON, like a bigint or a cycle, what it is as text. */
+function jsonOf(value) {
+  try {
+    return serialize(value);
+  } catch {
+    return textOf(value);
+  }
+}
+
 /** A template literal into which any values can be put. */
 function text(strings, ...values) {
   return String.raw({ raw: strings }, ...values.map(textOf));
 }
 
-module.exports = { dateOf, text, textOf };
+module.exports = { dateOf, jsonOf, text, textOf };

@@ -28,9 +28,12 @@ export interface CompactionSettings {
   enabled: boolean;
   /** `off` never compacts; the meaning of others is the program's. Default `context-full`. */
   strategy: string;
-  /** Part of the window, 1 to 99; others count as not set. Default -1. */
+  /** Percent of the window, taken as 1 to 99. Values up to 0 count as not set. Default -1. */
   thresholdPercent: number;
-  /** Tokens; comes before `thresholdPercent`. Values up to 0 count as not set. Default -1. */
+  /**
+   * Tokens, taken as 1 to one less than the window; comes before `thresholdPercent`. Values up to 0
+   * count as not set. Default -1.
+   */
   thresholdTokens: number;
   /** Tokens to leave free in the window when no threshold is set, at least 15 %. Default 16,384. */
   reserveTokens: number;
@@ -70,9 +73,10 @@ export declare function findTurnStartIndex(
 ): number;
 
 /**
- * Where to cut the entries from `start` to before `end`, so that the messages kept are estimated at
- * `keepRecentTokens` or a little less. What is kept never begins with the result of a tool; where nothing
- * recent can be cut at, the first place of all is taken. Settings, labels and insertions before the
+ * Where to cut the entries from `start` to before `end`: at the message with which the last ones reach
+ * an estimate of `keepRecentTokens`, or behind it at the next place that can be cut at. What is kept
+ * never begins with the result of a tool; where nothing recent can be cut at, the first place of all is
+ * taken. Settings, labels and insertions before the
  * first kept message are kept too; when the cut lands on one of them it counts as one through the
  * turn before.
  */

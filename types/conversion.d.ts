@@ -145,3 +145,29 @@ export declare function sanitizeRehydratedOpenAIResponsesAssistantMessage(
  * of each result. Messages of developers are left out.
  */
 export declare function serializeConversation(messages: readonly Message[]): string;
+
+/** A tool as {@link formatSessionDumpText} shows it. */
+export interface DumpedTool {
+  name: string;
+  description: string;
+  /** JSON schema; its top-level members are shown, without what a library for schemas adds. */
+  parameters: unknown;
+}
+
+/** What {@link formatSessionDumpText} shows. */
+export interface SessionDumpOptions {
+  messages: readonly AgentMessage[];
+  /** Shown first; without one there is no such section. */
+  systemPrompt?: string | null | undefined;
+  /** Default: none selected. */
+  model?: { provider: string; id: string } | null | undefined;
+  thinkingLevel?: string | null | undefined;
+  tools?: readonly DumpedTool[] | null | undefined;
+}
+
+/**
+ * A session as plain text for people, for example to be copied: the settings, the tools and all
+ * messages in full under headings. Images are only mentioned, thinking that a provider hides and
+ * executions that are excluded from the context are left out. Nothing is escaped.
+ */
+export declare function formatSessionDumpText(options: SessionDumpOptions): string;

@@ -39,7 +39,8 @@ export declare class HistoryStorage {
    * added here, or the newest when the database was opened.
    *
    * Prompts are written together, off the JavaScript thread, in the order of the calls; those of one
-   * batch get the same promise. What is still unwritten when the process exits is written then.
+   * batch get the same promise. What is still unwritten when the process exits is written then; while
+   * another process keeps the database locked, that can take up to ten seconds.
    *
    * @throws `TypeError`, synchronously, for an argument of the wrong type.
    * @throws (rejects) When a prompt of the batch could not be stored, with `code` and `path` as

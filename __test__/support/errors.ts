@@ -30,3 +30,8 @@ export function expectInvalidArgument(error: Record<string, unknown>, name: stri
   expect(error.message).toContain(`The "${name}" argument must be `);
   expect(error.message).toContain(". Received ");
 }
+
+/** What is thrown for an id that names no entry, to compare with. */
+export function unknownEntry(id: unknown): Error {
+  return Object.assign(new Error(`Entry ${id} not found`), { code: "ENTRY_NOT_FOUND" });
+}

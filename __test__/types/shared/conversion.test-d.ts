@@ -11,10 +11,12 @@ import {
   createBranchSummaryMessage,
   createCompactionSummaryMessage,
   createCustomMessage,
+  type DumpedTool,
   estimateTokens,
   findCutPoint,
   findTurnStartIndex,
   formatOutputNotice,
+  formatSessionDumpText,
   getLastAssistantUsage,
   type Message,
   prepareBranchEntries,
@@ -22,6 +24,7 @@ import {
   pruneToolOutputs,
   pythonExecutionToText,
   renderSummaryTemplate,
+  type SessionDumpOptions,
   SessionManager,
   SKILL_PROMPT_MESSAGE_TYPE,
   type SkillPromptDetails,
@@ -41,6 +44,15 @@ expectAssignable<(messages: foreign.AgentMessage[]) => foreign.Message[], typeof
 const sent: Message[] = convertToLlm(theirs, { branchSummaryTemplate: "{{summary}}" });
 convertToLlm(manager.buildSessionContext().messages, { missingResultNotice: undefined });
 export const conversation: string = serializeConversation(sent);
+declare const tool: DumpedTool;
+const dumpOptions: SessionDumpOptions = {
+  messages: theirs,
+  model: { provider: "p", id: "m" },
+  tools: [tool],
+};
+export const dump: string = formatSessionDumpText(dumpOptions);
+// @ts-expect-error messages are required
+formatSessionDumpText({ systemPrompt: "s" });
 // @ts-expect-error the name of an option
 convertToLlm(theirs, { template: "" });
 

@@ -149,6 +149,7 @@ type RuntimeNames =
   | "renderSummaryTemplate"
   | "convertToLlm"
   | "serializeConversation"
+  | "formatSessionDumpText"
   // summaries and pruning
   | "estimateTokens"
   | "calculateContextTokens"
