@@ -231,6 +231,14 @@ export const RULES = [
     },
   },
   {
+    name: "errors about unknown entries have a code",
+    judge(_, { path, left, right }) {
+      return path.at(-1) === "code" && left === undefined && right === "ENTRY_NOT_FOUND"
+        ? "alike"
+        : undefined;
+    },
+  },
+  {
     name: "restoring a snapshot leaves the file as it is",
     judge({ command, facts, written }, difference) {
       const [, file] = difference.path;
