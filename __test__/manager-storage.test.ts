@@ -14,22 +14,9 @@ import { fileOf } from "./support/managers.js";
 import { assistantMessage, userMessage } from "./support/messages.js";
 import { useSandbox } from "./support/sandbox.js";
 import { entryIds, smallSession } from "./support/session-files.js";
+import { STORAGE_CALLS } from "./support/storage-calls.js";
 
 const box = useSandbox();
-
-/** Every call that a manager may make on a storage, and on a writer of it. */
-const STORAGE_CALLS = [
-  "ensureDirSync",
-  "existsSync",
-  "writeTextSync",
-  "statSync",
-  "listFilesSync",
-  "readText",
-  "readTextPrefix",
-  "rename",
-  "unlink",
-  "openWriter",
-];
 
 interface Recorded {
   calls: string[];

@@ -10,21 +10,9 @@ import {
 } from "../index.js";
 import { type Loose, unchecked } from "./support/loose.js";
 import { useSandbox } from "./support/sandbox.js";
+import { STORAGE_CALLS } from "./support/storage-calls.js";
 
 const box = useSandbox();
-
-const NAMES = [
-  "ensureDirSync",
-  "existsSync",
-  "writeTextSync",
-  "statSync",
-  "listFilesSync",
-  "readText",
-  "readTextPrefix",
-  "rename",
-  "unlink",
-  "openWriter",
-];
 
 /** A storage whose methods must not be called, without one of them. */
 function storageWithout(missing: string): Loose {
@@ -32,7 +20,7 @@ function storageWithout(missing: string): Loose {
     throw new Error(`${name} was called`);
   };
   return Object.fromEntries(
-    NAMES.filter((name) => name !== missing).map((name) => [name, called(name)]),
+    STORAGE_CALLS.filter((name) => name !== missing).map((name) => [name, called(name)]),
   );
 }
 
