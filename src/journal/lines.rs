@@ -100,6 +100,28 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Reads on from another source, whose first byte has this offset in the text and begins a line.
+    pub fn restart(&mut self, source: R, offset: u64) {
+        self.source = source;
+        (self.start, self.end, self.base) = (0, 0, offset);
+        self.exhausted = false;
+        self.rest_of_line = None;
+        self.last_byte = (offset > 0).then_some(b'\n');
+    }
+
+    /// Offset of the line that is to be read next; `None` in the middle of one.
+    pub fn next_line(&mut self) -> Option<u64> {
+        if let Some(line_end) = self.rest_of_line {
+            let mut cursor = Cursor::at(self.text(line_end), self.start);
+            if !cursor.at_end() {
+                return None;
+            }
+            self.start = self.end.min(line_end + 1);
+            self.rest_of_line = None;
+        }
+        Some(self.offset(self.start))
+    }
+
     /// Bytes taken from the source so far.
     pub fn bytes_read(&self) -> u64 {
         self.base + self.end as u64

@@ -3,22 +3,25 @@
 //! Nothing is written here. What the file holds beside entries is noted as residue; a damaged
 //! header costs nothing but itself.
 
-use std::borrow::Cow;
+use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::head::{self, Head, IdValue, ParentValue, Shape};
+use super::ahead::{self, Judged};
+use super::head;
 use super::lines::{Lines, Piece};
 use super::texts::{Residue, Source, TextTable};
+use super::verdict::{Action, Arena, Draft, DraftParent, Verdict, judge};
 use crate::Result;
 use crate::error::IoContext;
-use crate::json::RawStr;
-use crate::json::text::{encode, to_utf16};
+use crate::json::Cursor;
+use crate::json::text::encode;
 use crate::session::record::Marks;
 use crate::session::snowflake::{self, SnowflakeGenerator};
-use crate::session::{CURRENT_VERSION, EntryKind, Interner, Parent, Record, Role, Slot, Tree};
-use crate::storage::disk::open_regular;
+use crate::session::{CURRENT_VERSION, Parent, Record, Role, Slot, Symbol, Tree};
+use crate::storage::disk::{open_regular, read_at};
 
 /// What reading a file met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +45,7 @@ pub struct LoadReport {
 pub struct Loaded {
     /// JSON text of the header; `None` when it was salvaged.
     pub header: Option<Vec<u8>>,
-    /// Timestamp of the first entry, for a header that must be made.
+    /// Timestamp of the first entry, if the header was salvaged and must be made.
     pub first_timestamp: Option<String>,
     /// The index.
     pub tree: Tree,
@@ -84,140 +87,36 @@ pub fn load_file(path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
         file: Arc::clone(&file),
         path: path.to_path_buf(),
     };
-    load(file.as_ref(), source, ids).during("read", path)
+    let length = file.metadata().during("fstat", path)?.len();
+    let loader = Loader::new(source, ids);
+    if ahead::is_worth_it(length) {
+        loader
+            .load_ahead(&file, length, ahead::CHUNK)
+            .during("read", path)
+    } else {
+        let lines = Lines::sized(file.as_ref(), length);
+        loader.load(lines).during("read", path)
+    }
 }
 
 /// Reads a text in memory; `path` is for messages. Fails only when memory runs out.
 pub fn load_bytes(bytes: Arc<[u8]>, path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
-    let source = Source::Bytes(Arc::clone(&bytes));
-    load(bytes.as_ref(), source, ids).during("read", path)
+    let loader = Loader::new(Source::Bytes(Arc::clone(&bytes)), ids);
+    loader.load(Lines::new(bytes.as_ref())).during("read", path)
 }
 
-fn load(reader: impl Read, source: Source, ids: &IdSource<'_>) -> io::Result<Outcome> {
-    let mut lines = Lines::new(reader);
-    let mut loader = Loader {
-        loaded: Loaded {
-            texts: TextTable::new(source),
-            ..Loaded::default()
-        },
-        ids,
-        version: None,
-        ordinals: Vec::new(),
-        kept_indices: Vec::new(),
-        whole_entry_end: None,
-    };
-    loop {
-        let piece = lines.next(
-            |cursor| {
-                let start = *cursor;
-                let head = head::read(cursor)?;
-                Ok(loader.judge(&head, start.slice(start.pos()..cursor.pos())))
-            },
-            |verdict| verdict.complete,
-        )?;
-        match piece {
-            None => break,
-            Some(Piece::Value {
-                offset,
-                len,
-                value,
-                glued,
-            }) => {
-                loader.commit(value, offset, len, glued);
-            }
-            Some(Piece::Junk { offset, len }) => loader.residue(offset, len),
-        }
+/// A file read from some offset on.
+struct Behind<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Read for Behind<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = read_at(self.file, self.offset, buffer)?;
+        self.offset += count as u64;
+        Ok(count)
     }
-    Ok(loader.finish(lines.bytes_read(), lines.is_unterminated()))
-}
-
-/// What is to be done with a value; made while its bytes are at hand, carried out when the reader
-/// has accepted it.
-struct Verdict {
-    complete: bool,
-    action: Action,
-}
-
-enum Action {
-    Header {
-        version: Option<f64>,
-        /// Its JSON text, if it identifies a session.
-        text: Option<Vec<u8>>,
-    },
-    Entry(Box<Draft>),
-    Stray,
-}
-
-/// A record with what belongs to it, ids as keys.
-struct Draft {
-    id: Option<Vec<u8>>,
-    parent: DraftParent,
-    kind: EntryKind,
-    role: Role,
-    marks: Marks,
-    timestamp: f64,
-    timestamp_text: Option<String>,
-    usage: Option<crate::session::Usage>,
-    label: Option<(Vec<u8>, Vec<u8>)>,
-    first_kept_index: Option<f64>,
-}
-
-enum DraftParent {
-    Null,
-    Absent,
-    Id(Vec<u8>),
-}
-
-fn draft(head: &Head<'_>, first: bool) -> Draft {
-    let label = match (head.kind, head.label_target) {
-        (EntryKind::Label, Some(target)) => key_of(target).map(|target| {
-            let text = head.label.map(|label| label.decode().into_owned());
-            (target, text.unwrap_or_default())
-        }),
-        _ => None,
-    };
-    Draft {
-        id: key_of(head.id),
-        parent: match head.parent {
-            ParentValue::Null => DraftParent::Null,
-            ParentValue::Absent => DraftParent::Absent,
-            ParentValue::Id(id) => key_of(id).map_or(DraftParent::Absent, DraftParent::Id),
-        },
-        kind: head.kind,
-        role: head.role,
-        marks: match head.stale_replay {
-            true => Marks::STALE_REPLAY,
-            false => Marks::default(),
-        },
-        timestamp: head.timestamp,
-        timestamp_text: head
-            .timestamp_text
-            .filter(|_| first)
-            .map(|text| text.to_text()),
-        usage: head.usage,
-        label,
-        first_kept_index: head
-            .first_kept_index
-            .filter(|_| head.kind == EntryKind::Compaction),
-    }
-}
-
-/// The interner's key of an id.
-pub fn key_of(id: IdValue<'_>) -> Option<Vec<u8>> {
-    match id {
-        IdValue::None => None,
-        IdValue::Text(text) => Some(id_key(&text).into_owned()),
-        IdValue::Number(number) => Some(Interner::number_key(number).to_vec()),
-    }
-}
-
-/// The key of a string id: its text, with bytes that are no text replaced as JavaScript does.
-pub fn id_key<'a>(id: &RawStr<'a>) -> Cow<'a, [u8]> {
-    let text = id.decode();
-    if std::str::from_utf8(&text).is_ok() {
-        return text;
-    }
-    Cow::Owned(crate::json::text::from_utf16(&to_utf16(&text)))
 }
 
 struct Loader<'a> {
@@ -233,42 +132,89 @@ struct Loader<'a> {
     kept_indices: Vec<(Slot, f64)>,
 }
 
-impl Loader<'_> {
-    /// Decides what a value is, while its fields borrow from the line.
-    fn judge(&self, head: &Head<'_>, text: &[u8]) -> Verdict {
-        let is_header = head.shape == Shape::Header && head.id != IdValue::None;
-        let action = match head.shape {
-            Shape::Scalar => Action::Stray,
-            Shape::Header => Action::Header {
-                version: head.version,
-                // Copied now: another process may change a header in place at any time.
-                text: matches!(head.id, IdValue::Text(_)).then(|| text.to_vec()),
+impl<'a> Loader<'a> {
+    fn new(source: Source, ids: &'a IdSource<'a>) -> Self {
+        Self {
+            loaded: Loaded {
+                texts: TextTable::new(source),
+                ..Loaded::default()
             },
-            Shape::Object if self.accepts(head) => {
-                Action::Entry(Box::new(draft(head, self.loaded.tree.is_empty())))
+            ids,
+            version: None,
+            ordinals: Vec::new(),
+            kept_indices: Vec::new(),
+            whole_entry_end: None,
+        }
+    }
+
+    /// Reads everything on this thread.
+    fn load(mut self, mut lines: Lines<impl Read>) -> io::Result<Outcome> {
+        self.read_lines(&mut lines, u64::MAX)?;
+        self.finish(lines.bytes_read(), lines.is_unterminated())
+    }
+
+    /// Lets several threads read the usual lines, and reads on this one what they leave.
+    fn load_ahead(mut self, file: &File, length: u64, chunk: u64) -> io::Result<Outcome> {
+        let mut lines = Lines::new(Behind { file, offset: 0 });
+        let mut read_to = 0;
+        ahead::read_ahead(file, length, chunk, |batch| {
+            if batch.begin == Some(read_to) {
+                for Judged {
+                    offset,
+                    len,
+                    verdict,
+                } in batch.values
+                {
+                    self.commit(verdict, &batch.arena, offset, len, false);
+                }
+                read_to = batch.end;
             }
-            Shape::Object => Action::Stray,
-        };
-        Verdict {
-            complete: is_header || head.is_complete_entry(),
-            action,
+            if read_to < batch.limit {
+                let offset = read_to;
+                lines.restart(Behind { file, offset }, offset);
+                self.read_lines(&mut lines, batch.limit)?;
+                read_to = lines.next_line().unwrap_or(length);
+            }
+            Ok(())
+        })?;
+        // What was appended meanwhile.
+        if lines.next_line() != Some(read_to) {
+            let offset = read_to;
+            lines.restart(Behind { file, offset }, offset);
         }
+        self.read_lines(&mut lines, u64::MAX)?;
+        self.finish(lines.bytes_read(), lines.is_unterminated())
     }
 
-    /// Version 1 entries are recognised by their type, later ones by their id.
-    fn accepts(&self, head: &Head<'_>) -> bool {
-        let has_id = head.id != IdValue::None;
-        match self.version {
-            Some(version) if version < 2.0 => head.typed,
-            Some(_) => has_id,
-            // Without a header an object must look more like an entry: a header with a damaged
-            // type has an id too.
-            None if has_id => head.parent != ParentValue::Absent,
-            None => head.kind != EntryKind::Unknown && head.typed && head.timestamp_text.is_some(),
+    /// Reads lines up to the first one that begins at `limit` or behind.
+    fn read_lines(&mut self, lines: &mut Lines<impl Read>, limit: u64) -> io::Result<()> {
+        let mut arena = Arena::new();
+        while lines.next_line().is_none_or(|offset| offset < limit) {
+            arena.clear();
+            let piece = lines.next(
+                |cursor| {
+                    let start = *cursor;
+                    let head = head::read(cursor)?;
+                    let text = start.slice(start.pos()..cursor.pos());
+                    Ok(judge(&head, text, &mut arena))
+                },
+                |verdict| verdict.complete,
+            )?;
+            match piece {
+                None => break,
+                Some(Piece::Value {
+                    offset,
+                    len,
+                    value,
+                    glued,
+                }) => self.commit(value, &arena, offset, len, glued),
+                Some(Piece::Junk { offset, len }) => self.residue(offset, len),
+            }
         }
+        Ok(())
     }
 
-    fn commit(&mut self, verdict: Verdict, offset: u64, len: usize, glued: bool) {
+    fn commit(&mut self, verdict: Verdict, arena: &Arena, offset: u64, len: usize, glued: bool) {
         let slot = match verdict.action {
             Action::Header {
                 version,
@@ -279,8 +225,10 @@ impl Loader<'_> {
                 self.version.get_or_insert(version.unwrap_or(1.0));
                 None
             }
-            Action::Entry(draft) => Some(self.take_entry(*draft, offset, len)),
-            Action::Header { .. } | Action::Stray => {
+            Action::Object(draft) if draft.is_entry(self.version) => {
+                Some(self.take_entry(draft, arena, offset, len))
+            }
+            Action::Header { .. } | Action::Object(_) | Action::Stray => {
                 self.residue(offset, len as u64);
                 None
             }
@@ -292,39 +240,42 @@ impl Loader<'_> {
         }
     }
 
-    fn take_entry(&mut self, mut draft: Draft, offset: u64, len: usize) -> Slot {
+    fn take_entry(&mut self, draft: Draft, arena: &Arena, offset: u64, len: usize) -> Slot {
         let version = *self
             .version
             .get_or_insert(if draft.id.is_some() { 3.0 } else { 1.0 });
+        let key = |span: Range<usize>| arena.get(span).unwrap_or_default();
         let tree = &mut self.loaded.tree;
-        if version < 2.0 {
-            assign_links(&mut draft, tree, self.ids);
-        }
-        if version < 3.0 && draft.role == Role::HookMessage {
-            draft.marks = draft.marks.with(Marks::HOOK_ROLE);
-            draft.role = Role::Other;
-        }
-        let id = tree.intern(&draft.id.unwrap_or_default());
-        let parent = match draft.parent {
-            DraftParent::Null => Parent::Null,
-            DraftParent::Absent => Parent::Absent,
-            DraftParent::Id(key) => Parent::Id(tree.intern(&key)),
+        let (id, parent) = if version < 2.0 {
+            assigned_links(tree, self.ids)
+        } else {
+            let id = tree.intern(draft.id.map(key).unwrap_or_default());
+            let parent = match draft.parent {
+                DraftParent::Null => Parent::Null,
+                DraftParent::Absent => Parent::Absent,
+                DraftParent::Id(parent) => Parent::Id(tree.intern(key(parent))),
+            };
+            (id, parent)
         };
         let mut record = Record::new(id, parent, draft.kind, draft.role, draft.timestamp);
         record.marks = draft.marks;
+        if version < 2.0 {
+            record.marks = record.marks.with(Marks::ASSIGNED_ID);
+        }
+        if version < 3.0 && draft.role == Role::HookMessage {
+            record.marks = record.marks.with(Marks::HOOK_ROLE);
+            record.role = Role::Other;
+        }
         let slot = tree.push(record);
         if let Some(usage) = draft.usage {
             tree.add_usage(slot, usage);
         }
         if let Some((target, label)) = draft.label {
-            let target = tree.intern(&target);
-            tree.set_label(target, &label);
+            let target = tree.intern(key(target));
+            tree.set_label(target, key(label));
         }
         if let (true, Some(index)) = (version < 2.0, draft.first_kept_index) {
             self.kept_indices.push((slot, index));
-        }
-        if slot == 0 {
-            self.loaded.first_timestamp = draft.timestamp_text;
         }
         self.loaded.texts.push(offset, len);
         slot
@@ -344,19 +295,22 @@ impl Loader<'_> {
         });
     }
 
-    fn finish(mut self, bytes: u64, unterminated: bool) -> Outcome {
+    fn finish(mut self, bytes: u64, unterminated: bool) -> io::Result<Outcome> {
         self.resolve_kept_indices();
         let mut loaded = self.loaded;
         if loaded.header.is_none() && loaded.tree.is_empty() {
             let blank = bytes == 0 || loaded.report.skipped_lines == 0;
-            return if blank {
+            return Ok(if blank {
                 Outcome::Blank
             } else {
                 Outcome::NotASession
-            };
+            });
         }
         loaded.report.entries = loaded.tree.len() as u32;
-        loaded.report.header_salvaged |= loaded.header.is_none();
+        if loaded.header.is_none() {
+            loaded.report.header_salvaged = true;
+            loaded.first_timestamp = first_timestamp(&loaded.texts);
+        }
         if loaded.report.header_salvaged {
             // The first rewrite keeps the old bytes as a whole beside the file.
             loaded
@@ -368,7 +322,7 @@ impl Loader<'_> {
         loaded.migrated = self
             .version
             .is_some_and(|version| version < f64::from(CURRENT_VERSION));
-        Outcome::Session(Box::new(loaded))
+        Ok(Outcome::Session(Box::new(loaded)))
     }
 
     /// Version 1 compactions refer to a position in the file. The id is known up to the compaction
@@ -388,18 +342,23 @@ impl Loader<'_> {
 }
 
 /// Version 1 entries are a list: each gets a new id and the entry before it as parent.
-fn assign_links(draft: &mut Draft, tree: &Tree, ids: &IdSource<'_>) {
+fn assigned_links(tree: &mut Tree, ids: &IdSource<'_>) -> (Symbol, Parent) {
     let id = snowflake::entry_id(
         |id| tree.find(id.as_bytes()).is_some(),
         ids.snowflakes,
         ids.now,
     );
-    draft.id = Some(id.into_bytes());
-    draft.parent = match tree.leaf() {
-        Some(leaf) => DraftParent::Id(tree.ids().get(leaf).to_vec()),
-        None => DraftParent::Null,
-    };
-    draft.marks = draft.marks.with(Marks::ASSIGNED_ID);
+    let parent = tree.leaf().map_or(Parent::Null, Parent::Id);
+    (tree.intern(id.as_bytes()), parent)
+}
+
+/// The timestamp of the first entry, if it can be read.
+fn first_timestamp(texts: &TextTable) -> Option<String> {
+    let (offset, len) = texts.place(0)?;
+    let mut text = Vec::new();
+    texts.source.read(offset, len, &mut text).ok()?;
+    let head = head::read(&mut Cursor::new(&text)).ok()?;
+    head.timestamp_text.map(|text| text.to_text())
 }
 
 /// The session id in a file name of the form `<time>_<id>.jsonl`.
@@ -418,3 +377,7 @@ pub fn quoted(text: &str) -> String {
 #[cfg(test)]
 #[path = "load_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "ahead_tests.rs"]
+mod ahead_tests;

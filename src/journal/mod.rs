@@ -5,7 +5,9 @@
 //! | [`header`] | changing the header in place |
 //! | [`lines`] | streams a file and yields its JSON values with their places |
 //! | [`head`] | reads the few fields of a value that the index needs |
-//! | [`load`] | both together: file in, tree and text table out |
+//! | [`verdict`] | what a value is, decided without knowing the others |
+//! | [`ahead`] | judges long files on several threads |
+//! | [`load`] | all together: file in, tree and text table out |
 //! | [`texts`] | where the text of each loaded entry is, and reading it back |
 //! | [`adapt`] | what must be changed in a loaded text before anybody sees it |
 //! | [`values`] | all values of a text, for callers that want them raw |
@@ -17,6 +19,7 @@
 //! | [`queue`] | one ordered writer per session |
 
 pub mod adapt;
+pub mod ahead;
 pub mod head;
 pub mod header;
 pub mod lines;
@@ -27,5 +30,6 @@ pub mod resolve;
 pub mod rewrite;
 pub mod texts;
 pub mod values;
+pub mod verdict;
 pub mod walk;
 pub mod writer;

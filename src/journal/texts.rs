@@ -245,7 +245,7 @@ fn has_id(text: &[u8], slot: Slot, tree: &Tree) -> bool {
     match (head, tree.record(slot)) {
         (Ok(head), Some(record)) => match head.id {
             super::head::IdValue::Text(id) => {
-                super::load::id_key(&id).as_ref() == tree.ids().get(record.id)
+                super::verdict::id_key(&id).as_ref() == tree.ids().get(record.id)
             }
             _ => false,
         },

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::special;
+use super::special::{End, end_of_string};
 use super::text::RawStr;
 
 /// Why a value could not be read.
@@ -314,53 +314,18 @@ impl<'a> Cursor<'a> {
     /// The cursor stands on the opening quote.
     fn string_body(&mut self) -> Step<RawStr<'a>> {
         let start = self.pos + 1;
-        let mut escaped = false;
-        let mut block = start;
-        while block < self.bytes.len() {
-            let mut marks = special::marks(self.bytes, block);
-            let mut next = block + special::BLOCK;
-            while marks != 0 {
-                self.pos = block + marks.trailing_zeros() as usize;
-                match self.peek()? {
-                    b'"' => {
-                        let raw = self.bytes.get(start..self.pos).unwrap_or_default();
-                        self.pos += 1;
-                        return Ok(RawStr::new(raw, escaped));
-                    }
-                    b'\\' => {
-                        escaped = true;
-                        self.pos += 1;
-                        self.escape()?;
-                        // An escape may reach into the next block.
-                        next = next.max(self.pos);
-                        let passed = (self.pos - block) as u32;
-                        marks &= u32::MAX.checked_shl(passed).unwrap_or(0);
-                    }
-                    _ => return Err(Fault::Syntax(self.pos)),
-                }
+        match end_of_string(self.bytes, start) {
+            End::Quote { at, escaped } => {
+                self.pos = at + 1;
+                let raw = self.bytes.get(start..at).unwrap_or_default();
+                Ok(RawStr::new(raw, escaped))
             }
-            block = next;
-        }
-        self.pos = self.bytes.len();
-        Err(Fault::Incomplete)
-    }
-
-    /// The cursor stands behind a backslash.
-    fn escape(&mut self) -> Step<()> {
-        match self.peek()? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.pos += 1,
-            b'u' => {
-                self.pos += 1;
-                for _ in 0..4 {
-                    if !self.peek()?.is_ascii_hexdigit() {
-                        return Err(Fault::Syntax(self.pos));
-                    }
-                    self.pos += 1;
-                }
+            End::Wrong(at) => Err(Fault::Syntax(at)),
+            End::Missing => {
+                self.pos = self.bytes.len();
+                Err(Fault::Incomplete)
             }
-            _ => return Err(Fault::Syntax(self.pos)),
         }
-        Ok(())
     }
 }
 
