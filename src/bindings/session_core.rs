@@ -308,7 +308,7 @@ impl SessionCore {
         json.push(b']');
         self.next_text.set(at as u32);
         self.missing.borrow_mut().append(&mut missing);
-        file_text(env, json)
+        text::json_to_js(env, &json)
     }
 
     /// Position behind the last text of `readTexts`.

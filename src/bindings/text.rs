@@ -4,6 +4,7 @@
 use napi::JsString;
 use napi::bindgen_prelude::Env;
 
+use crate::json::latin1;
 use crate::json::text::{from_utf16, to_utf16};
 
 /// The text of a JavaScript string as WTF-8.
@@ -35,5 +36,17 @@ pub(super) fn to_js<'env>(env: &'env Env, text: &[u8]) -> napi::Result<JsString<
     match std::str::from_utf8(text) {
         Ok(text) => env.create_string(text),
         Err(_) => env.create_string_utf16(to_utf16(text)),
+    }
+}
+
+/// A JavaScript string of JSON text that is only parsed, never kept: maybe spelled in another way.
+pub(super) fn json_to_js<'env>(env: &'env Env, json: &[u8]) -> napi::Result<JsString<'env>> {
+    let narrowed = match std::str::from_utf8(json) {
+        Ok(text) if !text.is_ascii() => latin1::narrow(text),
+        _ => None,
+    };
+    match narrowed {
+        Some(narrowed) => env.create_string_latin1(narrowed),
+        None => to_js(env, json),
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod cursor;
 pub mod edit;
+pub mod latin1;
 pub mod number;
 mod special;
 pub mod text;
