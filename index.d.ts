@@ -17,6 +17,7 @@ export * from "./types/compaction.js";
 export * from "./types/context.js";
 export * from "./types/conversion.js";
 export * from "./types/directories.js";
+export * from "./types/doctor.js";
 export * from "./types/entries.js";
 export * from "./types/history.js";
 export * from "./types/listing.js";

@@ -10,6 +10,7 @@ const context = require("./js/context.js");
 const conversationText = require("./js/conversation-text.js");
 const convert = require("./js/convert.js");
 const directories = require("./js/directories.js");
+const doctor = require("./js/doctor.js");
 const entries = require("./js/entries.js");
 const executionText = require("./js/execution-text.js");
 const fileOperations = require("./js/file-operations.js");
@@ -72,6 +73,8 @@ module.exports.getHistoryDbPath = directories.getHistoryDbPath;
 module.exports.getTerminalId = directories.getTerminalId;
 
 module.exports.setLogger = logger.setLogger;
+
+module.exports.examineSession = doctor.examineSession;
 
 module.exports.SKILL_PROMPT_MESSAGE_TYPE = constructors.SKILL_PROMPT_MESSAGE_TYPE;
 module.exports.createBranchSummaryMessage = constructors.createBranchSummaryMessage;

@@ -8,6 +8,7 @@
 mod artifacts;
 mod blob;
 mod catalog;
+mod doctor;
 mod error;
 mod functions;
 mod history;

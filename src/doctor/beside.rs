@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::findings::{Finding, Kind};
-use crate::Result;
-use crate::catalog::files::is_session_name;
+use crate::catalog::files::{is_session_name, session_files_below};
 use crate::error::IoContext;
+use crate::storage::disk::parent_of;
+use crate::{Error, Result};
 
 /// Temporary names repeat this much of the destination's name.
 const TEMP_BASE_BYTES: usize = 200;
@@ -41,6 +42,60 @@ impl Leftover {
 
 fn is_cut(start: &str, name: &str) -> bool {
     name.len() > TEMP_BASE_BYTES && start.len() + 4 > TEMP_BASE_BYTES && name.starts_with(start)
+}
+
+/// What was left beside one session file. Blocking.
+pub fn findings_of(path: &Path) -> Result<Vec<Finding>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let found = leftovers(parent_of(path))?;
+    let own = found.iter().filter(|leftover| leftover.belongs_to(&name));
+    Ok(own.map(Leftover::finding).collect())
+}
+
+/// What a directory and those below it hold.
+pub struct Folder {
+    /// Session files, in the order of their paths.
+    pub files: Vec<PathBuf>,
+    /// What was left, with the session file that it belongs to, if that is there.
+    pub leftovers: Vec<(Option<PathBuf>, Finding)>,
+    /// Directories that cannot be read.
+    pub failures: Vec<Error>,
+}
+
+/// Looks through a directory and those below it, except artifacts of sessions. Blocking.
+pub fn folder(root: &Path) -> Result<Folder> {
+    // Listings take a missing directory for an empty one.
+    std::fs::read_dir(root).during("scandir", root)?;
+    let mut failures = Vec::new();
+    let mut files = session_files_below(root, &mut failures)?;
+    files.sort();
+    let mut dirs: Vec<&Path> = files.iter().map(|file| parent_of(file)).collect();
+    dirs.push(root);
+    dirs.sort();
+    dirs.dedup();
+    let mut left = Vec::new();
+    for dir in dirs {
+        let found = match leftovers(dir) {
+            Ok(found) => found,
+            Err(error) => {
+                failures.push(error);
+                continue;
+            }
+        };
+        for leftover in found {
+            let is_owner = |file: &&PathBuf| {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                parent_of(file) == dir && leftover.belongs_to(&name)
+            };
+            let owner = files.iter().find(is_owner).cloned();
+            left.push((owner, leftover.finding()));
+        }
+    }
+    Ok(Folder {
+        files,
+        leftovers: left,
+        failures,
+    })
 }
 
 /// Finds what was left in a directory, in the order of the names. Blocking.
@@ -110,6 +165,36 @@ mod tests {
             ]
         );
         assert!(found[0].belongs_to("a.jsonl") && !found[0].belongs_to("b.jsonl"));
+    }
+
+    #[test]
+    fn folders_know_whose_leftovers_they_hold() {
+        let dir = tempfile::tempdir().unwrap();
+        let below = dir.path().join("p");
+        std::fs::create_dir(&below).unwrap();
+        for name in [
+            ".x.jsonl.00.tmp",
+            "p/b.jsonl",
+            "p/a.jsonl",
+            "p/.a.jsonl.lock",
+        ] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        let folder = folder(dir.path()).unwrap();
+        assert_eq!(folder.files, [below.join("a.jsonl"), below.join("b.jsonl")]);
+        let owners: Vec<_> = folder
+            .leftovers
+            .iter()
+            .map(|(owner, finding)| (owner.clone(), finding.kind))
+            .collect();
+        assert_eq!(
+            owners,
+            [
+                (None, Kind::LeftoverTemp),
+                (Some(below.join("a.jsonl")), Kind::LockFile)
+            ]
+        );
+        assert!(super::folder(&dir.path().join("none")).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::beside::{self, Leftover};
+use super::beside;
 use super::findings::{Finding, Kind};
 use super::images::BlobCheck;
 use super::links::Links;
@@ -13,15 +13,14 @@ use crate::Result;
 use crate::journal::head::{self, IdValue};
 use crate::json::Cursor;
 use crate::storage::blob::{BlobState, BlobStore};
-use crate::storage::disk::parent_of;
 
 /// What is looked at beside the file itself.
 #[derive(Default)]
-pub struct Options<'a> {
+pub struct Options {
     /// Where blobs are; without it they are not looked at.
     pub blobs: Option<PathBuf>,
-    /// What was left in the file's directory, if that is known already.
-    pub leftovers: Option<&'a [Leftover]>,
+    /// Whether to look for what was left in the file's directory.
+    pub beside: bool,
 }
 
 /// What is said about a file.
@@ -48,7 +47,7 @@ pub(super) struct Found {
 /// Examines a file. Blocking; changes nothing.
 ///
 /// Fails when the file, its directory or a blob cannot be read.
-pub fn examine(path: &Path, options: &Options<'_>) -> Result<Examination> {
+pub fn examine(path: &Path, options: &Options) -> Result<Examination> {
     let Found {
         mut survey,
         links,
@@ -64,9 +63,8 @@ pub fn examine(path: &Path, options: &Options<'_>) -> Result<Examination> {
     // Stable, so that findings at one place keep the order of the checks.
     findings.sort_by_key(|finding| finding.offset);
     survey::number_lines(&file, path, &mut findings)?;
-    match options.leftovers {
-        Some(known) => findings.extend(leftovers_of(path, known)),
-        None => findings.extend(leftovers_of(path, &beside::leftovers(parent_of(path))?)),
+    if options.beside {
+        findings.extend(beside::findings_of(path)?);
     }
     Ok(Examination {
         size: survey.size,
@@ -86,12 +84,6 @@ pub(super) fn find(path: &Path) -> Result<Found> {
         links,
         file,
     })
-}
-
-fn leftovers_of(path: &Path, known: &[Leftover]) -> Vec<Finding> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let own = known.iter().filter(|leftover| leftover.belongs_to(&name));
-    own.map(Leftover::finding).collect()
 }
 
 fn blobs(survey: &Survey, store: BlobStore) -> Result<Vec<Finding>> {

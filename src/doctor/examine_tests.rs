@@ -45,7 +45,7 @@ fn examined_with(bytes: &[u8], blobs: Option<PathBuf>) -> Examination {
     std::fs::write(&path, bytes).unwrap();
     let options = Options {
         blobs,
-        leftovers: None,
+        beside: false,
     };
     let examination = examine(&path, &options).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
@@ -380,7 +380,12 @@ fn leftovers_are_told_with_their_session() {
     let left = dir.path().join(".s.jsonl.0123456789abcdef.tmp");
     std::fs::write(&left, "").unwrap();
     std::fs::write(dir.path().join(".t.jsonl.lock"), "").unwrap();
-    let findings = examine(&path, &Options::default()).unwrap().findings;
+    assert_eq!(examine(&path, &Options::default()).unwrap().findings, []);
+    let options = Options {
+        blobs: None,
+        beside: true,
+    };
+    let findings = examine(&path, &options).unwrap().findings;
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].kind, Kind::LeftoverTemp);
     assert_eq!(findings[0].path.as_deref(), Some(left.as_path()));

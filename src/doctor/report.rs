@@ -1,5 +1,7 @@
 //! Findings as JSON.
 
+use std::path::PathBuf;
+
 use super::examine::Examination;
 use super::findings::Finding;
 use crate::json::number::to_js_text;
@@ -21,18 +23,33 @@ pub fn examination(examination: &Examination) -> Vec<u8> {
 
 /// The JSON text of a list of findings.
 pub fn findings(list: &[Finding]) -> Vec<u8> {
+    array(list.iter().map(|finding| members(finding).close()))
+}
+
+/// The JSON text of what was left in folders: findings, with the `session` file that each belongs to.
+pub fn leftovers(list: &[(Option<PathBuf>, Finding)]) -> Vec<u8> {
+    let each = list.iter().map(|(session, each)| {
+        let mut object = members(each);
+        let session = session.as_ref().map(|path| path.to_string_lossy());
+        object.text("session", session.as_deref());
+        object.close()
+    });
+    array(each)
+}
+
+fn array(texts: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut out = vec![b'['];
-    for (at, each) in list.iter().enumerate() {
+    for (at, text) in texts.enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        out.extend(finding(each));
+        out.extend(text);
     }
     out.push(b']');
     out
 }
 
-fn finding(finding: &Finding) -> Vec<u8> {
+fn members(finding: &Finding) -> Object {
     let mut object = Object::default();
     object.text("kind", Some(finding.kind.code()));
     object.text("message", Some(&finding.to_string()));
@@ -51,7 +68,7 @@ fn finding(finding: &Finding) -> Vec<u8> {
     object.number("count", finding.count.map(|count| count as f64));
     let path = finding.path.as_ref().map(|path| path.to_string_lossy());
     object.text("path", path.as_deref());
-    object.close()
+    object
 }
 
 /// A JSON object in the making. Members without a value are left out.

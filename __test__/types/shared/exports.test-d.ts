@@ -162,7 +162,8 @@ type RuntimeNames =
   | "prepareBranchEntries"
   | "computeFileLists"
   | "upsertFileOperations"
-  | "pruneToolOutputs";
+  | "pruneToolOutputs"
+  | "examineSession";
 
 // ES modules see `module.exports` as `default` as well.
 expectSame<Exclude<keyof typeof pkg, "default" | "module.exports">, RuntimeNames>();
