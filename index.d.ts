@@ -19,6 +19,7 @@ export * from "./types/conversion.js";
 export * from "./types/directories.js";
 export * from "./types/doctor.js";
 export * from "./types/entries.js";
+export * from "./types/event-log.js";
 export * from "./types/history.js";
 export * from "./types/listing.js";
 export * from "./types/logging.js";

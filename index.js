@@ -12,6 +12,7 @@ const convert = require("./js/convert.js");
 const directories = require("./js/directories.js");
 const doctor = require("./js/doctor.js");
 const entries = require("./js/entries.js");
+const eventCodec = require("./js/event-codec.js");
 const executionText = require("./js/execution-text.js");
 const fileOperations = require("./js/file-operations.js");
 const fileStorage = require("./js/file-session-storage.js");
@@ -63,6 +64,12 @@ module.exports.resolveImageDataUrl = blobs.resolveImageDataUrl;
 module.exports.ArtifactManager = artifacts.ArtifactManager;
 
 module.exports.HistoryStorage = history.HistoryStorage;
+
+module.exports.encodeSegment = eventCodec.encodeSegment;
+module.exports.projectKey = eventCodec.projectKey;
+module.exports.packChunkRuns = eventCodec.packChunkRuns;
+module.exports.decodeStorageRecord = eventCodec.decodeStorageRecord;
+module.exports.interruptedTurnClosers = eventCodec.interruptedTurnClosers;
 
 module.exports.getAgentDir = directories.getAgentDir;
 module.exports.setAgentDir = directories.setAgentDir;

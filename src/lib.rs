@@ -11,6 +11,7 @@
 //! | [`catalog`] | where sessions live and how they are found |
 //! | [`doctor`] | what is wrong with session files |
 //! | [`navigation`] | moving in the tree: what a move leaves behind, the tree as rows of a list |
+//! | [`eventlog`] | the second store: event logs of checksummed frames |
 //! | [`history`] | prompts that were entered, in an SQLite database with full-text search |
 //! | `bindings` | the only module that mentions Node-API |
 //!
@@ -21,6 +22,7 @@
 pub mod catalog;
 pub mod doctor;
 pub mod error;
+pub mod eventlog;
 pub mod history;
 pub mod journal;
 pub mod json;

@@ -10,6 +10,7 @@ mod blob;
 mod catalog;
 mod doctor;
 mod error;
+mod event_codec;
 mod functions;
 mod history;
 mod journal;
