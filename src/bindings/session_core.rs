@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use napi::JsString;
 use napi::bindgen_prelude::{
-    Either, Either4, Env, Float64Array, Null, Uint8Array, Uint32Array, Undefined,
+    Either, Either4, Env, Float64Array, Null, ObjectFinalize, Uint8Array, Uint32Array, Undefined,
 };
 use napi_derive::napi;
 
@@ -33,7 +33,7 @@ pub(super) type JsId<'a> = Either<JsString<'a>, f64>;
 pub(super) type JsParent<'a> = Either4<JsString<'a>, f64, Null, Undefined>;
 
 /// The tree of one session.
-#[napi]
+#[napi(custom_finalize)]
 pub struct SessionCore {
     tree: RefCell<Arc<Tree>>,
     texts: RefCell<SharedTexts>,
@@ -41,6 +41,17 @@ pub struct SessionCore {
     missing: RefCell<Vec<Missing>>,
     /// Where the last call of `readTexts` stopped.
     next_text: Cell<u32>,
+    /// Bytes of native memory that the engine was told of: it decides by them when to collect.
+    reported: Cell<i64>,
+}
+
+impl ObjectFinalize for SessionCore {
+    fn finalize(self, env: Env) -> napi::Result<()> {
+        match self.reported.get() {
+            0 => Ok(()),
+            bytes => env.adjust_external_memory(-bytes).map(|_| ()),
+        }
+    }
 }
 
 #[napi]
@@ -54,6 +65,7 @@ impl SessionCore {
             blobs: BlobStore::new(PathBuf::from(blobs_dir)),
             missing: RefCell::default(),
             next_text: Cell::default(),
+            reported: Cell::default(),
         }
     }
 
@@ -72,13 +84,20 @@ impl SessionCore {
 
     /// A session that was read. It can be taken once.
     #[napi(catch_unwind)]
-    pub fn from_loaded(loaded: &LoadedSession, blobs_dir: String) -> SessionCore {
+    pub fn from_loaded(
+        env: &Env,
+        loaded: &LoadedSession,
+        blobs_dir: String,
+    ) -> napi::Result<SessionCore> {
         let core = Self::new(blobs_dir);
         if let Some(session) = loaded.take() {
+            let bytes = session.tree.memory() + session.texts.memory();
+            core.reported.set(bytes as i64);
+            env.adjust_external_memory(bytes as i64)?;
             *core.tree.borrow_mut() = Arc::new(session.tree);
             *core.texts.borrow_mut() = SharedTexts::new(session.texts);
         }
-        core
+        Ok(core)
     }
 
     /// A session with the same entries, which goes its own way from now on.
@@ -90,6 +109,7 @@ impl SessionCore {
             blobs: self.blobs.clone(),
             missing: RefCell::default(),
             next_text: Cell::default(),
+            reported: Cell::default(),
         }
     }
 
@@ -375,6 +395,7 @@ impl SessionCore {
             blobs: self.blobs.clone(),
             missing: RefCell::default(),
             next_text: Cell::default(),
+            reported: Cell::default(),
         };
         if let Some(record) = tree.record(slot) {
             let branch = tree.branch(record.id);

@@ -110,6 +110,17 @@ impl TextTable {
         self.offsets.is_empty()
     }
 
+    /// Bytes of memory that the places take, and the texts where they are in memory.
+    pub fn memory(&self) -> usize {
+        let text = match &self.source {
+            Source::Bytes(bytes) => bytes.len(),
+            Source::None | Source::File { .. } => 0,
+        };
+        text + self.offsets.capacity() * size_of::<u64>()
+            + self.lens.capacity() * size_of::<u32>()
+            + self.residue.capacity() * size_of::<Residue>()
+    }
+
     /// Adds the place of the next slot's text.
     pub fn push(&mut self, offset: u64, len: usize) {
         self.offsets.push(offset);
