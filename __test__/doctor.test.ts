@@ -124,7 +124,15 @@ describe("doctor", () => {
       files: [{ path: torn, ...(await pkg.examineSession(torn)) }],
       leftovers: [],
       failures: [],
-      summary: { files: 1, filesWithFindings: 1, findings: 1, unreadable: 0 },
+      summary: {
+        files: 1,
+        filesWithFindings: 1,
+        findings: 1,
+        mended: 0,
+        repaired: 0,
+        notRepaired: 0,
+        unreadable: 0,
+      },
     });
   });
 
@@ -186,6 +194,9 @@ describe("the command line", () => {
     [["doctor"]],
     [["doctor", "--frobnicate", "x"]],
     [["doctor", "--blobs"]],
+    [["doctor", "--output", "x", "y"]],
+    [["doctor", "--repair", "--output", "x", "y", "z"]],
+    [["doctor", "--repair", "--output", "x", "."]],
   ])("ends with 2 for %j", async (args) => {
     const { code, stdout, stderr } = await runCli(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
