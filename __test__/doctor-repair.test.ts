@@ -46,7 +46,7 @@ describe("repairSession", () => {
   });
 
   it("makes a copy that can be gone on with", async () => {
-    const [, first, second] = smallSession();
+    const [, first] = smallSession();
     const third = messageLine("aaaaaaa3", "aaaaaaa2", { role: "user", content: "more" }, 3);
     // The header is torn, and what the last entry hangs from is lost.
     const file = write("s.jsonl", `{"type":"session","ver\n${text([first])}junk\n${text([third])}`);
@@ -61,7 +61,6 @@ describe("repairSession", () => {
     expect(manager.getBranch().map(({ id }) => id)).toEqual(["aaaaaaa1", "aaaaaaa3"]);
     expect(manager.getLoadReport()).toMatchObject({ skippedLines: 0, headerSalvaged: false });
     await manager.close();
-    expect(second).toBeDefined();
   });
 
   it("never replaces a file", async () => {
@@ -97,7 +96,7 @@ describe("repairSession", () => {
         const bytes = Buffer.from(whole);
         for (const { at, length, byte } of spots) {
           const start = at % bytes.length;
-          bytes.fill(byte, start, start + length);
+          bytes.fill(byte, start, Math.min(bytes.length, start + length));
         }
         run += 1;
         const file = write(`s${run}.jsonl`, bytes);
@@ -105,7 +104,8 @@ describe("repairSession", () => {
         expect(fs.readFileSync(file).equals(bytes)).toBe(true);
         expect(await repairableKinds(path)).toEqual([]);
         const copied = fs.readFileSync(path, "utf8").split("\n");
-        const withoutLink = (line: string) => line.replace(/"parentId":(null|"[^"]*")/, "");
+        // Links may change, and an id that damage to another entry made its own.
+        const withoutLink = (line: string) => line.replace(/"(parentId|id)":(null|"[^"]*")/g, "");
         const kept = new Set(copied.map(withoutLink));
         const left = new Set(bytes.toString("latin1").split("\n"));
         for (const line of lines) {
