@@ -110,7 +110,7 @@ describe("doctor", () => {
     expect(stdout).toBe(
       `${torn}: 2 entries, 1 finding\n` +
         `  line 4, byte ${WHOLE.length}: the last line is torn: 13 bytes of it are left [torn-tail]\n` +
-        "2 files, 1 finding in 1.\n",
+        "2 files, 1 finding in 1 file.\n",
     );
   });
 

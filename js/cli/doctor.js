@@ -230,7 +230,7 @@ function conclusion(summary, terminal) {
   parts.push(
     findings === 0
       ? terminal.styled("green", "nothing wrong")
-      : `${counted(findings, "finding")} in ${filesWithFindings}`,
+      : `${counted(findings, "finding")} in ${counted(filesWithFindings, "file")}`,
   );
   if (repaired > 0) {
     parts.push(`${mended} of them mended in ${counted(repaired, "copy", "copies")}`);

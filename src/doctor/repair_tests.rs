@@ -1,11 +1,11 @@
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use super::super::examine::{Options, examine};
 use super::super::survey::tests::piece;
 use super::*;
 use crate::session::snowflake::SnowflakeGenerator;
 use crate::storage::disk::OsDisk;
+use crate::storage::faulty::{EACH_FAULT, for_each_fault, quick_dir};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -354,9 +354,7 @@ proptest! {
 }
 
 #[test]
-fn faults_leave_no_copy() {
-    let dir = tempfile::tempdir().unwrap();
-    let missing: PathBuf = dir.path().join("none.jsonl");
+fn faults_leave_a_whole_copy_or_none() {
     let snowflakes = SnowflakeGenerator::default();
     let needs = Needs {
         ids: IdSource {
@@ -366,8 +364,23 @@ fn faults_leave_no_copy() {
         timestamp: String::new(),
         cwd: String::new(),
     };
-    let disk: Arc<dyn Disk> = Arc::new(OsDisk);
-    let outcome = repair(&disk, &missing, &dir.path().join("copy.jsonl"), &needs);
-    assert!(outcome.is_err_and(|error| error.is_not_found()));
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    let a = user("a", None);
+    let original = format!("{HEADER}\njunk\n{a}\n{{\"torn");
+    for fault in EACH_FAULT {
+        let faults = for_each_fault(fault, |disk| {
+            let dir = quick_dir();
+            let (path, output) = (dir.path().join("s.jsonl"), dir.path().join("copy.jsonl"));
+            std::fs::write(&path, &original).unwrap();
+            let disk: Arc<dyn Disk> = disk;
+            let outcome = repair(&disk, &path, &output, &needs);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), original);
+            match std::fs::read_to_string(&output) {
+                Ok(copy) => assert!(copy.ends_with(&format!(" \n{a}\n"))),
+                Err(_) => assert!(outcome.is_err()),
+            }
+            let files = std::fs::read_dir(dir.path()).unwrap().count();
+            assert_eq!(files, 1 + usize::from(output.exists()));
+        });
+        assert!(faults >= 5, "only {faults} operations were made to fail");
+    }
 }
