@@ -9,6 +9,7 @@
 const path = require("node:path");
 
 const { backendFor } = require("./backends.js");
+const { getBlobsDir } = require("./directories.js");
 const { EntryTable } = require("./entry-table.js");
 const { CURRENT_SESSION_VERSION } = require("./entries.js");
 const { FileMove } = require("./file-move.js");
@@ -67,7 +68,7 @@ function newState(scope, parentSession) {
 async function read(storage, filePath) {
   const now = Date.now();
   if (isNativeStorage(storage)) {
-    return native.SessionCore.load(filePath, now);
+    return native.SessionCore.load(filePath, now, getBlobsDir());
   }
   try {
     return native.SessionCore.loadText(await storage.readText(filePath), filePath, now);

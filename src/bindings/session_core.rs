@@ -411,10 +411,15 @@ impl SessionCore {
         core
     }
 
-    /// Reads a session file off-thread.
+    /// Reads a session file off-thread. Removes what killed processes left long ago in its directory
+    /// and, if given, among the blobs.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
-    pub fn load(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
-        LoadedSession::from_file(PathBuf::from(path), now)
+    pub fn load(
+        path: String,
+        now: f64,
+        blobs_dir: Option<String>,
+    ) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::from_file(PathBuf::from(path), now, blobs_dir.map(PathBuf::from))
     }
 
     /// Reads the text of a session that is not kept in a file of its own.

@@ -154,6 +154,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_single_value_stays_as_it_is() {
+        let value = r#"{"partialJson":1,"b":2}"#;
+        for text in [
+            format!("{value}x"),
+            format!("{value}{value}"),
+            value[1..].to_owned(),
+        ] {
+            assert_eq!(transformed(&text), text);
+        }
+        assert_eq!(transformed(&format!(" {value}\r ")), " {\"b\":2}\r ");
+    }
+
+    #[test]
     fn transient_members_go() {
         assert_eq!(
             transformed(r#"{"a":[{"partialJson":"{","b":1}],"jsonlEvents":[1]}"#),
