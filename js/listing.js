@@ -87,9 +87,7 @@ async function toSessionInfos(listing, withTexts = true) {
       }
       if (withTexts) {
         const known = row[FIRST_MESSAGE] ?? "";
-        defineLater(info, "allMessagesText", () =>
-          readLater(() => listing.text(at), known, path),
-        );
+        defineLater(info, "allMessagesText", () => readLater(() => listing.text(at), known, path));
       }
       infos.push(info);
     }

@@ -305,6 +305,40 @@ mod tests {
     }
 
     #[test]
+    fn a_version_that_is_known_is_not_read_again() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("s.jsonl");
+        put(&path, &session("one", "/w"), 5);
+        let never = AtomicBool::new(false);
+        let row = |cache: &Cache| {
+            let listed = Reader::new(&never).entry(&path, cache).unwrap();
+            listed.map(|it| String::from_utf8(it.entry.row.to_vec()).unwrap())
+        };
+        // Everything counts as settled, so the cache knows the file from now on.
+        let cache = Cache::new(1 << 20, Duration::ZERO);
+        let first = row(&cache).unwrap();
+        assert!(first.contains("\"one\""));
+        // Reading would fail; the file is opened only when it has another version.
+        let always = AtomicBool::new(true);
+        let mut cancelled = Reader::new(&always);
+        let known = cancelled.entry(&path, &cache).unwrap().unwrap();
+        assert_eq!(&*known.entry.row, first.as_bytes());
+        assert!(cancelled.entry(&path, &Cache::default()).is_err());
+        // Another file of the same length and time.
+        let other = root.path().join("other");
+        put(&other, &session("two", "/w"), 5);
+        fs::rename(&other, &path).unwrap();
+        assert!(cancelled.entry(&path, &cache).is_err());
+        assert!(row(&cache).unwrap().contains("\"two\""));
+        // That it is no session is known, too.
+        put(&path, "no session", 5);
+        assert_eq!(row(&cache), None);
+        assert!(cancelled.entry(&path, &cache).unwrap().is_none());
+        fs::remove_file(&path).unwrap();
+        assert!(cancelled.entry(&path, &cache).unwrap_err().is_not_found());
+    }
+
+    #[test]
     fn many_sessions_are_listed() {
         let root = tempfile::tempdir().unwrap();
         for number in 0..300 {

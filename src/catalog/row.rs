@@ -172,3 +172,120 @@ impl Fields {
         Ok(fields)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::describe::describe;
+    use crate::journal::lines::Lines;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    const PATH: &str = "/s/1970-01-01T00-00-01-500Z_00ab.jsonl";
+
+    fn entry(lines: &[&str]) -> Entry {
+        let text = lines.join("\n");
+        let description = describe(&mut Lines::new(text.as_bytes()), None);
+        let modified = Stamp::from(UNIX_EPOCH + Duration::from_micros(2_500_900));
+        Entry::new(Path::new(PATH), modified, &description.unwrap().unwrap())
+    }
+
+    fn row(lines: &[&str]) -> Vec<serde_json::Value> {
+        serde_json::from_slice(&entry(lines).row).unwrap()
+    }
+
+    fn header(rest: &str) -> String {
+        format!(r#"{{"type":"session"{rest}}}"#)
+    }
+
+    /// Makes sessions of headers without id.
+    const SUMMARY: &str = r#"{"type":"compaction","timestamp":"t","shortSummary":"S"}"#;
+
+    #[test]
+    fn all_values_in_order() {
+        let header = header(
+            r#","id":"i","title":"T\ud83d","cwd":"/w","timestamp":"t","parentSession":{"a":[1]}"#,
+        );
+        let user = r#"{"type":"message","message":{"role":"user","content":"h\u00e9"}}"#;
+        let made = entry(&[&header, user]);
+        assert_eq!(
+            String::from_utf8(made.row.to_vec()).unwrap(),
+            format!(r#"["{PATH}","i","T\ud83d","/w","t",2500,1,"hé",false,{{"a":[1]}}]"#)
+        );
+        assert_eq!(made.cwd.as_deref(), Some("/w"));
+        assert!(made.size() > made.row.len());
+    }
+
+    #[test]
+    fn what_is_missing_or_counts_as_false() {
+        let null = serde_json::Value::Null;
+        let bare = row(&[&header(""), SUMMARY]);
+        assert_eq!(
+            bare[1..],
+            [
+                "00ab".into(),
+                "S".into(),
+                "".into(),
+                null.clone(),
+                2500.into(),
+                0.into(),
+                null.clone(),
+                false.into()
+            ]
+        );
+        // Without header, the name tells when it was made.
+        assert_eq!(row(&[SUMMARY])[4], 1500);
+        let of = |rest: &str, at: usize| row(&[&header(rest), SUMMARY]).get(at).cloned();
+        for id in ["\"\"", "0", "-0.0", "null", "false"] {
+            assert_eq!(
+                of(&format!(r#","id":{id}"#), 1),
+                Some("00ab".into()),
+                "{id}"
+            );
+        }
+        for id in ["[]", "7", "{\"a\":1}", "true"] {
+            let expected = serde_json::from_str(id).unwrap();
+            assert_eq!(of(&format!(r#","id":{id}"#), 1), Some(expected), "{id}");
+        }
+        assert_eq!(of(r#","id":7,"id":"last""#, 1), Some("last".into()));
+        assert_eq!(of(r#","\u0069d":"spelled""#, 1), Some("spelled".into()));
+        assert_eq!(of(r#","cwd":"/w","cwd":5"#, 3), Some("".into()));
+        assert_eq!(of(r#","timestamp":null"#, 4), Some(0.into()));
+        assert_eq!(of(r#","timestamp":[1]"#, 4), Some(vec![1].into()));
+        assert_eq!(of(r#","parentSession":null"#, 9), Some(null));
+        assert_eq!(of("", 9), None);
+    }
+
+    #[test]
+    fn titles_of_all_origins() {
+        let slot = |title: &str| format!(r#"{{"type":"title","title":"{title}"}}"#);
+        let titled = header(r#","id":1,"title":"T""#);
+        let of = |lines: &[&str]| row(lines)[2].clone();
+        assert_eq!(of(&[&slot("L"), &titled, SUMMARY]), "L");
+        assert_eq!(of(&[&slot(""), &titled, SUMMARY]), "S");
+        assert_eq!(of(&[&titled, SUMMARY]), "T");
+        assert_eq!(of(&[&header(r#","id":1,"title":null"#), SUMMARY]), "S");
+        assert_eq!(of(&[&header(r#","id":1,"title":"""#), SUMMARY]), "");
+        assert_eq!(of(&[&header(r#","id":1"#)]), serde_json::Value::Null);
+    }
+
+    #[test]
+    fn long_first_messages_are_cut_between_characters() {
+        for (text, expected) in [
+            ("x".repeat(LONGEST_FIRST), LONGEST_FIRST),
+            ("x".repeat(LONGEST_FIRST + 1), LONGEST_FIRST),
+            ("長".repeat(LONGEST_FIRST), LONGEST_FIRST / 3 * 3),
+        ] {
+            let user =
+                format!(r#"{{"type":"message","message":{{"role":"user","content":"{text}"}}}}"#);
+            let row = row(&[&header(r#","id":1"#), &user]);
+            assert_eq!(row[7].as_str().unwrap(), &text[..expected]);
+            assert_eq!(row[8], text.len() > expected);
+        }
+    }
+
+    #[test]
+    fn rows_become_one_array() {
+        assert_eq!(join([].into_iter()), b"[]");
+        assert_eq!(join([&b"[1]"[..], b"[2]"].into_iter()), b"[[1],[2]]");
+    }
+}
