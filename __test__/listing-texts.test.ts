@@ -54,6 +54,14 @@ describe("allMessagesText behaves like a property that holds a text", () => {
       (info) => ({ allMessagesText: Object.create(info).allMessagesText }),
     ],
     ["a proxy", (info) => ({ ...new Proxy(info, {}) })],
+    [
+      "a proxy that refuses changes",
+      (info) => ({ ...new Proxy(info, { defineProperty: () => false }) }),
+    ],
+    [
+      "a copy of descriptors",
+      (info) => ({ ...Object.defineProperties({}, Object.getOwnPropertyDescriptors(info)) }),
+    ],
     ["a frozen object", (info) => ({ ...Object.freeze(info) })],
     ["a sealed object", (info) => ({ ...Object.seal(info) })],
   ];

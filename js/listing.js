@@ -5,7 +5,7 @@
 const path = require("node:path");
 
 const { readEnvironment } = require("./environment.js");
-const { defineLater } = require("./later.js");
+const { laterProperty } = require("./later.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
 const { controlOf, readAll, runScan, throwIfAborted } = require("./scan.js");
@@ -21,11 +21,10 @@ const { dateOf } = require("./values.js");
 
 const NO_MESSAGES = "(no messages)";
 
-/** Where things stand in a row; see `src/catalog/row.rs`. */
+/** Where some things stand in a row; see `src/catalog/row.rs`. */
 const MODIFIED = 5;
 const FIRST_MESSAGE = 7;
 const IS_CUT = 8;
-const PARENT = 9;
 /** A few milliseconds' work. */
 const ROWS_AT_ONCE = 1000;
 
@@ -36,17 +35,16 @@ function sessionManager() {
 
 /** A row as `src/catalog/row.rs` describes it, as a `SessionInfo` without its long texts. */
 function infoOfRow(row, modified) {
-  const [path, id, title, cwd, created, , messageCount, firstMessage] = row;
   return {
-    path,
-    id,
-    cwd,
-    title: title ?? undefined,
-    parentSessionPath: row[PARENT],
-    created: dateOf(created ?? Number.NaN),
+    path: row[0],
+    id: row[1],
+    cwd: row[3],
+    title: row[2] ?? undefined,
+    parentSessionPath: row[9],
+    created: dateOf(row[4] ?? Number.NaN),
     modified,
-    messageCount,
-    firstMessage: firstMessage ?? NO_MESSAGES,
+    messageCount: row[6],
+    firstMessage: row[FIRST_MESSAGE] ?? NO_MESSAGES,
   };
 }
 
@@ -56,18 +54,33 @@ function reportFailures(failures) {
   }
 }
 
-/**
- * Reads a text that a listing left in the file. When the file is gone, what is known of the text has
- * to do.
- */
-function readLater(read, known, path) {
-  try {
-    return read() ?? known;
-  } catch (err) {
-    log("warn", "Text of a listed session could not be read.", { path, err });
-    return known;
+/** A session of a native listing, whose texts are still in the file. */
+class Unread {
+  constructor(listing, at, path, firstMessage) {
+    this.listing = listing;
+    this.at = at;
+    this.path = path;
+    this.firstMessage = firstMessage;
+  }
+
+  /** When the file is gone, what is known of a text has to do. */
+  readOr(known, read) {
+    try {
+      return read(this.listing, this.at) ?? known;
+    } catch (err) {
+      log("warn", "Text of a listed session could not be read.", { path: this.path, err });
+      return known;
+    }
   }
 }
+
+const addFirstMessage = laterProperty("firstMessage", (unread) =>
+  unread.readOr(unread.firstMessage, (listing, at) => listing.firstMessage(at)),
+);
+
+const addAllMessagesText = laterProperty("allMessagesText", (unread) =>
+  unread.readOr(unread.firstMessage ?? "", (listing, at) => listing.text(at)),
+);
 
 /** The sessions of a native listing; `withTexts` says whether they have `allMessagesText`. */
 async function toSessionInfos(listing, withTexts = true) {
@@ -77,17 +90,13 @@ async function toSessionInfos(listing, withTexts = true) {
   while (infos.length < count) {
     // Making objects of all of them at once would hold up the program.
     for (const row of JSON.parse(await listing.rows(infos.length, ROWS_AT_ONCE))) {
-      const at = infos.length;
       const info = infoOfRow(row, new Date(row[MODIFIED]));
-      const { path, firstMessage } = info;
+      const unread = new Unread(listing, infos.length, info.path, row[FIRST_MESSAGE]);
       if (row[IS_CUT]) {
-        defineLater(info, "firstMessage", () =>
-          readLater(() => listing.firstMessage(at), firstMessage, path),
-        );
+        addFirstMessage(info, unread);
       }
       if (withTexts) {
-        const known = row[FIRST_MESSAGE] ?? "";
-        defineLater(info, "allMessagesText", () => readLater(() => listing.text(at), known, path));
+        addAllMessagesText(info, unread);
       }
       infos.push(info);
     }
