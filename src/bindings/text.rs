@@ -1,8 +1,8 @@
 //! Strings across the boundary. JavaScript strings may hold lone surrogates, which plain
 //! conversions would replace; inside the core such text is WTF-8.
 
-use napi::JsString;
-use napi::bindgen_prelude::Env;
+use napi::bindgen_prelude::{Env, ToNapiValue, TypeName};
+use napi::{JsString, JsValue, ValueType, sys};
 
 use crate::json::latin1;
 use crate::json::text::{from_utf16, to_utf16};
@@ -41,12 +41,70 @@ pub(super) fn to_js<'env>(env: &'env Env, text: &[u8]) -> napi::Result<JsString<
 
 /// A JavaScript string of JSON text that is only parsed, never kept: maybe spelled in another way.
 pub(super) fn json_to_js<'env>(env: &'env Env, json: &[u8]) -> napi::Result<JsString<'env>> {
-    let narrowed = match std::str::from_utf8(json) {
-        Ok(text) if !text.is_ascii() => latin1::narrow(text),
-        _ => None,
-    };
-    match narrowed {
+    match narrowed(json) {
         Some(narrowed) => env.create_string_latin1(narrowed),
         None => to_js(env, json),
+    }
+}
+
+fn narrowed(json: &[u8]) -> Option<Vec<u8>> {
+    match std::str::from_utf8(json) {
+        Ok(text) if !text.is_ascii() => latin1::narrow(text),
+        _ => None,
+    }
+}
+
+/// A text on its way to JavaScript, as WTF-8.
+pub struct AnyText(pub(super) Vec<u8>);
+
+/// A JSON text like those of [`json_to_js`], spelled anew where it is made and not on the JS thread.
+pub struct JsonText {
+    json: Vec<u8>,
+    narrowed: Option<Vec<u8>>,
+}
+
+impl JsonText {
+    pub(super) fn new(json: Vec<u8>) -> Self {
+        Self {
+            narrowed: narrowed(&json),
+            json,
+        }
+    }
+}
+
+impl TypeName for AnyText {
+    fn type_name() -> &'static str {
+        "string"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::String
+    }
+}
+
+impl TypeName for JsonText {
+    fn type_name() -> &'static str {
+        "string"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::String
+    }
+}
+
+impl ToNapiValue for AnyText {
+    unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
+        Ok(to_js(&Env::from_raw(env), &text.0)?.raw())
+    }
+}
+
+impl ToNapiValue for JsonText {
+    unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
+        let env = Env::from_raw(env);
+        let string = match text.narrowed {
+            Some(narrowed) => env.create_string_latin1(narrowed)?,
+            None => to_js(&env, &text.json)?,
+        };
+        Ok(string.raw())
     }
 }

@@ -5,7 +5,7 @@
 //! is small on purpose: one method per system call that can fail on its own, errors always with
 //! the call's name and the path. Paths are used as given.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,9 @@ pub struct FileStat {
     pub mode: u32,
     /// Time of the last modification in nanoseconds since 1970; negative before.
     pub mtime_ns: i128,
+    /// Time of the last change of content or metadata, which no program can set; where systems do
+    /// not tell it, the time of creation. Nanoseconds since 1970.
+    pub ctime_ns: i128,
     /// True for regular files.
     pub is_file: bool,
     /// True for directories.
@@ -353,6 +356,11 @@ pub fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize>
         }
     }
     Ok(filled)
+}
+
+/// What the system told about a file, as [`Disk::stat`] gives it.
+pub fn stat_of(metadata: &Metadata) -> FileStat {
+    platform::file_stat(metadata)
 }
 
 /// Opens a regular file for reading; links are followed. Anything else, a pipe or a device, is an
