@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::header::{self, Retitled};
+use super::outline::Outline;
 use super::persist::{may_change, transform};
 use super::rewrite::{Content, rewrite};
 use super::writer::{Appended, Writer};
@@ -27,12 +28,14 @@ use crate::storage::disk::Disk;
 use crate::{Error, Result};
 
 /// Appends up to this many bytes may be written by the asking thread.
-const DIRECT_BYTES: usize = 64 << 10;
+pub const DIRECT_BYTES: usize = 64 << 10;
 
 /// What can be asked of the writer.
 pub enum Op {
     /// Append entries; each is one JSON text without line feed.
     Append(Vec<Vec<u8>>),
+    /// Append entries whose long strings are still to be put in.
+    AppendOutlined(Vec<Outline>),
     /// Replace the whole file.
     Rewrite(Box<Content>),
     /// Replace the header in place, if it fits: JSON text and session id.
@@ -188,6 +191,10 @@ impl Shared {
     fn run(&self, op: Op, state: &mut State) -> Result<Done> {
         match op {
             Op::Append(entries) => state.append(entries, &self.blobs),
+            Op::AppendOutlined(entries) => {
+                let entries = entries.into_iter().map(Outline::into_json).collect();
+                state.append(entries, &self.blobs)
+            }
             Op::Rewrite(content) => {
                 rewrite(&self.disk, &self.path, *content, &self.blobs)?;
                 // The new content holds everything that was waiting.
