@@ -81,6 +81,11 @@ class NativeBackend {
     return this.#wait(this.#journal.close());
   }
 
+  /** Closes before it returns if nothing is to be done; tells whether it did. */
+  closeNow() {
+    return this.#journal.closeNow();
+  }
+
   /** Appends at the end of the process. */
   appendBlocking(texts) {
     return this.#journal.appendBlocking(texts);
@@ -195,6 +200,10 @@ class StorageBackend {
       await this.#closeWriter();
       return false;
     });
+  }
+
+  closeNow() {
+    return this.#writer === undefined && this.#pending === 0;
   }
 
   /** A storage's promises cannot be waited for at the end of a process: what is left is rewritten. */

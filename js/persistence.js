@@ -196,6 +196,12 @@ class Persistence {
     }
   }
 
+  /** Gives the descriptor back before it returns if all is written; tells whether it did. */
+  closeNow() {
+    const isIdle = !this.#isBusy && !this.#scheduled && !this.#latch && !this.#hasWork();
+    return isIdle && this.#backend.closeNow();
+  }
+
   /** For the end of the process: writes what is left before it returns. */
   writeBlocking() {
     try {

@@ -153,6 +153,12 @@ impl SessionJournal {
         self.submit(Op::Close)
     }
 
+    /// Gives the descriptor back before the call returns if there is no work; tells whether it did.
+    #[napi(catch_unwind)]
+    pub fn close_now(&self) -> bool {
+        self.journal.close_now()
+    }
+
     /// The outcome of a ticket, off-thread. Each ticket can be waited for once.
     #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
     pub fn wait(&self, ticket: u32) -> napi::Result<Promised<bool>> {

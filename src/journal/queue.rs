@@ -142,6 +142,21 @@ impl Journal {
         lock(&self.shared.state).writer.is_open()
     }
 
+    /// Gives the descriptor back at once, unless something runs, waits or is left over; tells whether
+    /// it did. Never blocks.
+    pub fn close_now(&self) -> bool {
+        let mut state = match self.shared.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let is_idle = state.backlog.is_empty() && lock(&self.shared.queue).is_empty();
+        if is_idle {
+            state.writer.close();
+        }
+        is_idle
+    }
+
     /// Queues an operation. Never blocks.
     pub fn submit(&self, op: Op) -> Pending {
         let (sender, answer) = channel();
@@ -342,6 +357,20 @@ mod tests {
         );
         let text = std::fs::read_to_string(journal.path()).unwrap();
         assert_eq!(text, "h\n{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
+    }
+
+    #[test]
+    fn closing_at_once_needs_an_idle_writer() {
+        let (_dir, journal) = journal(Some("h\n"));
+        assert!(journal.append_now(vec![entry(1)]).is_ok());
+        assert!(journal.is_open());
+        let pending = journal.submit(Op::Append(vec![entry(2)]));
+        assert!(!journal.close_now());
+        assert!(journal.is_open());
+        pending.wait().unwrap();
+        assert!(journal.close_now());
+        assert!(!journal.is_open());
+        assert!(journal.append_now(vec![entry(3)]).is_ok());
     }
 
     #[test]
