@@ -95,7 +95,7 @@ impl SessionJournal {
             .map(text::units)
             .collect::<Result<_, _>>()?;
         let outlines = Outline::of(entries, strings, &marker).or_throw(env)?;
-        if outlines.iter().map(Outline::len).sum::<usize>() > DIRECT_BYTES {
+        if outlines.iter().map(Outline::size).sum::<usize>() > DIRECT_BYTES {
             return Ok(Either::B(self.submit(Op::AppendOutlined(outlines))));
         }
         self.append_texts(env, outlines.into_iter().map(Outline::into_json).collect())

@@ -48,7 +48,7 @@ impl Outline {
     }
 
     /// Length of the text without escapes, in bytes if it is ASCII.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.json.len() + self.strings.iter().map(Vec::len).sum::<usize>()
     }
 
@@ -57,7 +57,7 @@ impl Outline {
         if self.holes.is_empty() {
             return self.json;
         }
-        let mut out = Vec::with_capacity(self.len());
+        let mut out = Vec::with_capacity(self.size());
         let mut from = 0;
         for (&hole, string) in self.holes.iter().zip(&self.strings) {
             out.extend_from_slice(self.json.get(from..hole).unwrap_or_default());
