@@ -11,6 +11,7 @@
 const native = require("./native.js");
 const { kindOf, roleOf } = require("./entry-kinds.js");
 const { log } = require("./logger.js");
+const { outline } = require("./outline.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
 const { serialize } = require("./serialize.js");
 const { usageOfMessage } = require("./usage.js");
@@ -34,6 +35,13 @@ class EntryTable {
   /** Slots of ids that were asked for: looking there again costs more than a map. */
   #slots = new Map();
   #reportedBlobs = new Set();
+  /** Like `textOf`, with long strings beside the text; see `outline`. */
+  outlines = {
+    textOf: (slot) => {
+      const entry = this.objects[slot];
+      return entry === undefined ? this.core.storedText(slot) : outline(entry);
+    },
+  };
 
   constructor(core, objects) {
     this.core = core;

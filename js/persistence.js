@@ -38,6 +38,8 @@ class Persistence {
   /** For the end of the process: finishes a move that has begun. */
   #finishMove;
   #ensured;
+  /** The core said so once; entries are never taken out. */
+  #hasAssistant = false;
   #backup;
   #withResidue;
   /** A rewrite failed and is to be tried again. */
@@ -194,6 +196,12 @@ class Persistence {
     }
   }
 
+  /** Gives the descriptor back before it returns if all is written; tells whether it did. */
+  closeNow() {
+    const isIdle = !this.#isBusy && !this.#scheduled && !this.#latch && !this.#hasWork();
+    return isIdle && this.#backend.closeNow();
+  }
+
   /** For the end of the process: writes what is left before it returns. */
   writeBlocking() {
     try {
@@ -203,7 +211,7 @@ class Persistence {
         return;
       }
       const mustRewrite = isRewriting || this.needsFullRewrite || !this.flushed;
-      if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts())) {
+      if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts(this.#table))) {
         this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
         this.#handedOver = this.#table.count;
         this.flushed = true;
@@ -234,7 +242,8 @@ class Persistence {
 
   /** Whether an entry that was added now would be written. */
   #isDue() {
-    return this.#ensured || this.#table.core.hasAssistant;
+    this.#hasAssistant ||= this.#table.core.hasAssistant;
+    return this.#ensured || this.#hasAssistant;
   }
 
   #schedule() {
@@ -257,7 +266,7 @@ class Persistence {
       this.rewrite().catch(ignore);
       return;
     }
-    const texts = this.#hasWork() ? this.#takeTexts() : [];
+    const texts = this.#hasWork() ? this.#takeTexts(this.#backend.texts(this.#table)) : [];
     if (texts.length > 0 || this.#latch) {
       this.#append(texts);
     } else {
@@ -292,12 +301,16 @@ class Persistence {
     this.#succeeded();
   }
 
-  /** Texts of the entries that have not been handed over; stops at one that cannot be written. */
-  #takeTexts() {
+  /**
+   * Texts of the entries that have not been handed over; stops at one that cannot be written.
+   *
+   * @param source has `textOf`, which gives the text of a slot
+   */
+  #takeTexts(source) {
     const texts = [];
     try {
       while (this.#handedOver < this.#table.count) {
-        texts.push(this.#table.textOf(this.#handedOver));
+        texts.push(source.textOf(this.#handedOver));
         this.#handedOver += 1;
       }
     } catch (error) {

@@ -567,9 +567,13 @@ class SessionManager {
   }
 
   #switchTo(state) {
+    const old = this.#state;
     this.#state = state;
     this.#artifacts = undefined;
     this.#refusedToLeave = false;
+    if (old !== state) {
+      old?.left();
+    }
   }
 
   /** Switches to a session that this terminal works on from now on. */
@@ -589,7 +593,10 @@ class SessionManager {
     const done = state.persistence?.close().catch(() => {});
     if (done) {
       this.#leaving.add(done);
-      done.then(() => this.#leaving.delete(done));
+      done.then(() => {
+        this.#leaving.delete(done);
+        state.left();
+      });
     }
   }
 

@@ -37,6 +37,8 @@ class SessionState {
   /** Writes to `file`; undefined when nothing is to be written. */
   persistence;
   report = NOTHING_LOADED;
+  /** A snapshot refers to this state, which may come back. */
+  isCaptured = false;
   #context;
 
   constructor(header, table) {
@@ -156,6 +158,16 @@ class SessionState {
       kinds: this.table.core.kinds(path),
     };
     return this.#context;
+  }
+
+  /**
+   * To be called when the manager has gone on to another state. Descriptors are given back at once,
+   * not when the engine collects this object: a program may branch a thousand times in one turn.
+   */
+  left() {
+    if (!this.isCaptured && (this.persistence?.closeNow() ?? true)) {
+      this.table.core.giveBack();
+    }
   }
 
   #added(id, usage) {

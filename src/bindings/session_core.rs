@@ -411,6 +411,12 @@ impl SessionCore {
         core
     }
 
+    /// Gives back the descriptor of the file from which texts are read; they can still be read.
+    #[napi(catch_unwind)]
+    pub fn give_back(&self, env: &Env) -> napi::Result<()> {
+        self.texts().give_back().or_throw(env)
+    }
+
     /// Reads a session file off-thread. Removes what killed processes left long ago in its directory
     /// and, if given, among the blobs.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]

@@ -18,6 +18,30 @@ pub(super) fn from_js_lossy(text: JsString<'_>) -> napi::Result<String> {
     with_units(text, String::from_utf16_lossy)
 }
 
+/// The units of a JavaScript string, copied once: these strings are long.
+pub(super) fn units(text: JsString<'_>) -> napi::Result<Vec<u16>> {
+    let length = text.utf16_len()?;
+    let mut units: Vec<u16> = Vec::with_capacity(length + 1);
+    let mut written = 0;
+    let value = text.value();
+    // SAFETY: the buffer has room for the units and the terminator that Node-API adds; it tells how
+    // many units it wrote.
+    unsafe {
+        let status = napi::sys::napi_get_value_string_utf16(
+            value.env,
+            value.value,
+            units.as_mut_ptr(),
+            length + 1,
+            &raw mut written,
+        );
+        if status != napi::sys::Status::napi_ok {
+            return Err(napi::Error::from_reason("not a string"));
+        }
+        units.set_len(written.min(length));
+    }
+    Ok(units)
+}
+
 fn with_units<T>(text: JsString<'_>, convert: impl FnOnce(&[u16]) -> T) -> napi::Result<T> {
     let text = text.into_utf16()?;
     // The slice ends with the terminator that Node-API writes.

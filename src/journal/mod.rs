@@ -24,6 +24,7 @@ pub mod head;
 pub mod header;
 pub mod lines;
 pub mod load;
+pub mod outline;
 pub mod persist;
 pub mod queue;
 pub mod resolve;

@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::header::{self, Retitled};
+use super::outline::Outline;
 use super::persist::{may_change, transform};
 use super::rewrite::{Content, rewrite};
 use super::writer::{Appended, Writer};
@@ -27,12 +28,14 @@ use crate::storage::disk::Disk;
 use crate::{Error, Result};
 
 /// Appends up to this many bytes may be written by the asking thread.
-const DIRECT_BYTES: usize = 64 << 10;
+pub const DIRECT_BYTES: usize = 64 << 10;
 
 /// What can be asked of the writer.
 pub enum Op {
     /// Append entries; each is one JSON text without line feed.
     Append(Vec<Vec<u8>>),
+    /// Append entries whose long strings are still to be put in.
+    AppendOutlined(Vec<Outline>),
     /// Replace the whole file.
     Rewrite(Box<Content>),
     /// Replace the header in place, if it fits: JSON text and session id.
@@ -139,6 +142,21 @@ impl Journal {
         lock(&self.shared.state).writer.is_open()
     }
 
+    /// Gives the descriptor back at once, unless something runs, waits or is left over; tells whether
+    /// it did. Never blocks.
+    pub fn close_now(&self) -> bool {
+        let mut state = match self.shared.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let is_idle = state.backlog.is_empty() && lock(&self.shared.queue).is_empty();
+        if is_idle {
+            state.writer.close();
+        }
+        is_idle
+    }
+
     /// Queues an operation. Never blocks.
     pub fn submit(&self, op: Op) -> Pending {
         let (sender, answer) = channel();
@@ -188,6 +206,10 @@ impl Shared {
     fn run(&self, op: Op, state: &mut State) -> Result<Done> {
         match op {
             Op::Append(entries) => state.append(entries, &self.blobs),
+            Op::AppendOutlined(entries) => {
+                let entries = entries.into_iter().map(Outline::into_json).collect();
+                state.append(entries, &self.blobs)
+            }
             Op::Rewrite(content) => {
                 rewrite(&self.disk, &self.path, *content, &self.blobs)?;
                 // The new content holds everything that was waiting.
@@ -335,6 +357,20 @@ mod tests {
         );
         let text = std::fs::read_to_string(journal.path()).unwrap();
         assert_eq!(text, "h\n{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
+    }
+
+    #[test]
+    fn closing_at_once_needs_an_idle_writer() {
+        let (_dir, journal) = journal(Some("h\n"));
+        assert!(journal.append_now(vec![entry(1)]).is_ok());
+        assert!(journal.is_open());
+        let pending = journal.submit(Op::Append(vec![entry(2)]));
+        assert!(!journal.close_now());
+        assert!(journal.is_open());
+        pending.wait().unwrap();
+        assert!(journal.close_now());
+        assert!(!journal.is_open());
+        assert!(journal.append_now(vec![entry(3)]).is_ok());
     }
 
     #[test]

@@ -332,6 +332,12 @@ impl DiskFile for OsFile {
     }
 }
 
+/// Which file it is that was opened; `path` is for messages.
+pub fn identity_of(file: &File, path: &Path) -> Result<FileIdentity> {
+    let metadata = file.metadata().during("fstat", path)?;
+    Ok(platform::file_stat(&metadata).identity)
+}
+
 /// Reads a whole file; the call that fails (`open` or `read`) is named in the error.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
     let mut file = File::open(path).during("open", path)?;
