@@ -7,5 +7,6 @@ pub mod disk;
 #[cfg(test)]
 pub(crate) mod faulty;
 pub mod glob;
+pub mod lock;
 mod platform;
 pub mod text;
