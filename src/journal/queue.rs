@@ -22,7 +22,7 @@ use super::header::{self, Retitled};
 use super::persist::{may_change, transform};
 use super::records::key_in;
 use super::rewrite::{Content, rewrite};
-use super::succession::{Turn, missing_from, recover};
+use super::succession::{Turn, await_second_look, missing_from};
 use super::writer::{Appended, Writer};
 use crate::storage::blob::BlobStore;
 use crate::storage::disk::Disk;
@@ -292,7 +292,7 @@ impl State {
         let path = self.writer.path();
         match self.doubt {
             Doubt::Nothing => {}
-            Doubt::Unfinished => recover(&self.disk, path)?,
+            Doubt::Unfinished => await_second_look(&self.disk, path)?,
             Doubt::Displaced => {
                 let destination = self.disk.resolve_link(path)?;
                 let _turn = Turn::take(&self.disk, &destination)?;

@@ -17,6 +17,9 @@
 //!   lock, which the system ended, appends what is missing and removes the name. Before the rename
 //!   both names lead to one file and nothing is missing.
 //!
+//! An appender that opens the new file while the second name is there waits until it is gone: its earlier
+//! lines may come with the second look, and shall stand before its later ones.
+//!
 //! A line of which only a part is in the old file at the second look is still being written: its
 //! appender will find the file replaced. Where there are no locks, rewriters do not take turns, and
 //! what is said above holds for one of them. Where files have no second names, a rewriter must not die.
@@ -24,6 +27,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::records::{What, each_record, end_of_lines};
 use super::writer::{Appended, Writer};
@@ -73,6 +77,21 @@ pub fn recover(disk: &Arc<dyn Disk>, path: &Path) -> Result<()> {
     }
 }
 
+/// Waits until nobody is between a rename and the end of the second look, and completes what one that
+/// died there has left. Blocking, usually for less than a millisecond.
+pub fn await_second_look(disk: &Arc<dyn Disk>, path: &Path) -> Result<()> {
+    const PAUSE: Duration = Duration::from_micros(200);
+    let destination = disk.resolve_link(path)?;
+    while is_unfinished(disk, &destination) {
+        match FileLock::acquire(disk, &destination, false)? {
+            Locked::Held(_lock) => return finish(disk, &destination),
+            Locked::NotOffered => return Ok(()),
+            Locked::Busy => std::thread::sleep(PAUSE),
+        }
+    }
+    Ok(())
+}
+
 /// Of these keys, those that no entry in a file has.
 pub fn missing_from(path: &Path, mut keys: HashSet<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
     let file = match open_regular(path) {
@@ -94,7 +113,7 @@ pub fn append_durably(disk: &Arc<dyn Disk>, path: &Path, lines: &[u8]) -> Result
     if lines.is_empty() {
         return Ok(());
     }
-    let mut writer = Writer::new(Arc::clone(disk), path.to_path_buf());
+    let mut writer = Writer::of_rewriter(Arc::clone(disk), path.to_path_buf());
     match writer.append(lines)? {
         Appended::Written => writer.sync(),
         // Somebody who takes no locks removed or replaced what has just been put there.

@@ -23,7 +23,8 @@ pub enum Appended {
     /// The lines were written, but the path leads to another file now, which may have them or not:
     /// see [`succession`](super::succession).
     Displaced,
-    /// The file was replaced and whoever did it is not finished; nothing was written. Told once.
+    /// The file was replaced and whoever did it is not finished; nothing was written. Told once each
+    /// time the file is opened.
     Unfinished,
 }
 
@@ -32,6 +33,8 @@ pub struct Writer {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     open: Option<Open>,
+    /// Whether the next opening of the file may be told to be too early.
+    looks: bool,
 }
 
 struct Open {
@@ -48,6 +51,15 @@ impl Writer {
             disk,
             path,
             open: None,
+            looks: true,
+        }
+    }
+
+    /// The writer of whoever replaced the file.
+    pub fn of_rewriter(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self {
+            looks: false,
+            ..Self::new(disk, path)
         }
     }
 
@@ -80,9 +92,12 @@ impl Writer {
             .is_some_and(|open| open.identity != stat.identity)
         {
             self.open = None;
-            if is_unfinished(&self.disk, &self.disk.resolve_link(&self.path)?) {
-                return Ok(Appended::Unfinished);
-            }
+        }
+        if self.open.is_none()
+            && std::mem::take(&mut self.looks)
+            && is_unfinished(&self.disk, &self.disk.resolve_link(&self.path)?)
+        {
+            return Ok(Appended::Unfinished);
         }
         let (open, len) = match &mut self.open {
             Some(open) => (open, stat.len),
@@ -100,6 +115,7 @@ impl Writer {
                 (open, stat.len)
             }
         };
+        self.looks = true;
         open.append(lines, len)?;
         match self.disk.stat(&self.path) {
             Ok(stat) if stat.identity == open.identity => Ok(Appended::Written),
