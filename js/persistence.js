@@ -9,7 +9,8 @@
  * tick of the append reaches the disk. No timers are used.
  *
  * The first error is latched: `append*` throw it, `flush` rejects with it. Every later operation
- * tries the whole backlog again, and success clears the latch.
+ * tries the whole backlog again, and success clears the latch. Whoever asked to be told of errors is
+ * told in a microtask, once until everything is written.
  */
 
 const { registerUnfinished, unregisterFinished } = require("./exit.js");
@@ -37,6 +38,7 @@ class Persistence {
   #moving;
   /** For the end of the process: finishes a move that has begun. */
   #finishMove;
+  #events;
   #ensured;
   /** The core said so once; entries are never taken out. */
   #hasAssistant = false;
@@ -56,12 +58,14 @@ class Persistence {
    * @param header gives the header object
    * @param state `onDisk`: the file holds the entries; `needsFullRewrite`; `backup`: keep the file
    *   that the first rewrite replaces under this name; `withResidue`: damaged bytes of the file that
-   *   was read belong into this one (by default when it is on disk)
+   *   was read belong into this one (by default when it is on disk); `events`: the listeners of the
+   *   manager
    */
   constructor(table, backend, header, state = {}) {
     this.#table = table;
     this.#backend = backend;
     this.#header = header;
+    this.#events = state.events;
     this.#ensured = state.onDisk ?? false;
     this.#backup = state.backup;
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
@@ -72,6 +76,11 @@ class Persistence {
 
   get filePath() {
     return this.#backend.filePath;
+  }
+
+  /** The error because of which not everything is written, or undefined. */
+  get error() {
+    return this.#latch;
   }
 
   exists() {
@@ -217,7 +226,8 @@ class Persistence {
         this.flushed = true;
       }
     } catch (error) {
-      this.#fail(error);
+      // No microtask comes after this.
+      this.#events?.persistenceErrors.tell(this.#fail(error));
     }
   }
 
@@ -423,6 +433,7 @@ class Persistence {
     if (!this.#latch) {
       this.#latch = failure;
       logPersistError(this.filePath, failure);
+      this.#events?.persistenceErrors.tellSoon(failure);
     }
     return failure;
   }

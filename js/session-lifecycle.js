@@ -3,7 +3,7 @@
 /**
  * Making the states that a manager switches between: new sessions, sessions from files, forks and
  * branches. A `scope` is what all of them need to know of the manager: `cwd`, `sessionDir`,
- * `persist`, `storage`, `blobsDir`.
+ * `persist`, `storage`, `blobsDir`, `events`.
  */
 
 const path = require("node:path");
@@ -44,7 +44,10 @@ function attach(scope, state, file, options = {}) {
     state.unwritten = { flushed: onDisk, needsFullRewrite };
   } else {
     const backend = backendFor(scope.storage, file, scope.blobsDir, options.isTorn);
-    state.persistence = new Persistence(state.table, backend, () => state.header, options);
+    state.persistence = new Persistence(state.table, backend, () => state.header, {
+      ...options,
+      events: scope.events,
+    });
   }
   return state;
 }

@@ -2,13 +2,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use napi_derive::napi;
 
 use super::SNOWFLAKES;
 use super::task::{Promised, run_blocking};
 use crate::journal::load::{self, IdSource, LoadReport, Loaded, Outcome};
-use crate::storage::disk::OsDisk;
+use crate::journal::succession;
+use crate::storage::disk::{Disk, OsDisk};
 use crate::storage::leftovers::remove_old;
 
 /// Numbers of a load, as `getLoadReport` gives them.
@@ -56,6 +58,9 @@ impl LoadedSession {
                     snowflakes: &SNOWFLAKES,
                     now,
                 };
+                let disk: Arc<dyn Disk> = Arc::new(OsDisk);
+                // What cannot be completed now, because nothing can be written, is for a later time.
+                let _ = succession::recover(&disk, &path);
                 let outcome = load::load_file(&path, &ids)?;
                 Ok((outcome, path))
             },

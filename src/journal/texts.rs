@@ -13,7 +13,7 @@ use crate::error::IoContext;
 use crate::json::Cursor;
 use crate::session::record::Marks;
 use crate::session::{Slot, Tree};
-use crate::storage::disk::{FileIdentity, identity_of, read_at};
+use crate::storage::disk::{FileIdentity, identity_of, read_at, stat_of_file};
 use crate::{Error, Result};
 
 /// Neighbouring texts are read together when the bytes between them are at most this many.
@@ -118,6 +118,8 @@ pub struct TextTable {
     lens: Vec<u32>,
     /// What else the file holds, in order.
     pub residue: Vec<Residue>,
+    /// Offset in the file before which there is nothing but these texts, this residue and a header.
+    pub extent: u64,
 }
 
 impl TextTable {
@@ -127,6 +129,17 @@ impl TextTable {
             source,
             ..Self::default()
         }
+    }
+
+    /// How much of a file is known, `None` if it is not the file that the texts are in. Files
+    /// without identity are never known.
+    pub fn known_part_of(&self, identity: FileIdentity, len: u64) -> Option<u64> {
+        let Source::File { file, .. } = &self.source else {
+            return None;
+        };
+        let same = stat_of_file(file).is_ok_and(|stat| stat.identity == identity);
+        let is_known = same && identity != FileIdentity::NONE && self.extent <= len;
+        is_known.then_some(self.extent)
     }
 
     /// Number of slots with a text.
@@ -143,7 +156,7 @@ impl TextTable {
     pub fn memory(&self) -> usize {
         let text = match &self.source {
             Source::Bytes(bytes) => bytes.len(),
-            Source::None | Source::File { .. } => 0,
+            Source::None | Source::File { .. } | Source::Closed { .. } => 0,
         };
         text + self.offsets.capacity() * size_of::<u64>()
             + self.lens.capacity() * size_of::<u32>()

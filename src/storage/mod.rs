@@ -8,5 +8,6 @@ pub mod disk;
 pub(crate) mod faulty;
 pub mod glob;
 pub mod leftovers;
+pub mod lock;
 mod platform;
 pub mod text;

@@ -88,6 +88,24 @@ mod unix {
             .any(|known| Some(known.raw_os_error()) == number)
     }
 
+    /// Whether a failure means that this file system has no locks or no second names for files.
+    pub(in crate::storage) fn not_offered(error: &io::Error) -> bool {
+        let number = error.raw_os_error();
+        let known = [
+            Errno::NOLCK,
+            Errno::PERM,
+            Errno::NOTSUP,
+            Errno::OPNOTSUPP,
+            Errno::NOSYS,
+            Errno::INVAL,
+            Errno::MLINK,
+            Errno::XDEV,
+        ];
+        known
+            .iter()
+            .any(|known| Some(known.raw_os_error()) == number)
+    }
+
     /// Renames unless there is something at `to`.
     pub(in crate::storage) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         match rename_without_replacing(from, to) {
@@ -146,7 +164,7 @@ mod other {
 
     pub(in crate::storage) fn file_stat(metadata: &Metadata) -> FileStat {
         FileStat {
-            identity: FileIdentity { dev: 0, inode: 0 },
+            identity: FileIdentity::NONE,
             len: metadata.len(),
             mode: FILE_MODE,
             mtime_ns: metadata.modified().map_or(0, super::nanoseconds),
@@ -182,6 +200,10 @@ mod other {
 
     pub(in crate::storage) fn sync_dir(_dir: &Path) -> io::Result<()> {
         Ok(())
+    }
+
+    pub(in crate::storage) fn not_offered(error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::Unsupported
     }
 
     pub(in crate::storage) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
