@@ -67,11 +67,25 @@ function newState(scope, parentSession) {
   return scope.persist ? attach(scope, state, sessionFileOf(scope, header)) : state;
 }
 
+/** Directories that were looked through; once is enough, and a large one takes its time. */
+const lookedThrough = new Set();
+
+/** Removes what killed processes left in a directory, behind everything else. */
+function removeLeftovers(dir, now) {
+  if (!lookedThrough.has(dir)) {
+    lookedThrough.add(dir);
+    native.removeLeftovers(dir, now).catch(() => {});
+  }
+}
+
 /** Reads a session through the scope's storage, without keeping anything of it. */
 async function read(storage, filePath) {
   const now = Date.now();
   if (isNativeStorage(storage)) {
-    return native.SessionCore.load(filePath, now, getBlobsDir());
+    const loaded = await native.SessionCore.load(filePath, now);
+    removeLeftovers(path.dirname(filePath), now);
+    removeLeftovers(getBlobsDir(), now);
+    return loaded;
   }
   try {
     return native.SessionCore.loadText(await storage.readText(filePath), filePath, now);

@@ -11,7 +11,6 @@ use super::task::{Promised, run_blocking};
 use crate::journal::load::{self, IdSource, LoadReport, Loaded, Outcome};
 use crate::journal::succession;
 use crate::storage::disk::{Disk, OsDisk};
-use crate::storage::leftovers::remove_old;
 
 /// Numbers of a load, as `getLoadReport` gives them.
 #[napi(object, object_from_js = false)]
@@ -43,17 +42,9 @@ pub struct LoadedSession {
 }
 
 impl LoadedSession {
-    pub(super) fn from_file(
-        path: PathBuf,
-        now: f64,
-        blobs_dir: Option<PathBuf>,
-    ) -> napi::Result<Promised<Self>> {
+    pub(super) fn from_file(path: PathBuf, now: f64) -> napi::Result<Promised<Self>> {
         run_blocking(
             move || {
-                let dirs = [path.parent(), blobs_dir.as_deref()];
-                for dir in dirs.into_iter().flatten() {
-                    remove_old(&OsDisk, dir, now);
-                }
                 let ids = IdSource {
                     snowflakes: &SNOWFLAKES,
                     now,

@@ -417,15 +417,10 @@ impl SessionCore {
         self.texts().give_back().or_throw(env)
     }
 
-    /// Reads a session file off-thread. Removes what killed processes left long ago in its directory
-    /// and, if given, among the blobs.
+    /// Reads a session file off-thread.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
-    pub fn load(
-        path: String,
-        now: f64,
-        blobs_dir: Option<String>,
-    ) -> napi::Result<Promised<LoadedSession>> {
-        LoadedSession::from_file(PathBuf::from(path), now, blobs_dir.map(PathBuf::from))
+    pub fn load(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::from_file(PathBuf::from(path), now)
     }
 
     /// Reads the text of a session that is not kept in a file of its own.
