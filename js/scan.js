@@ -143,4 +143,4 @@ function readAll(find, read, control) {
   return abortable(control.signal, work, () => {});
 }
 
-module.exports = { controlOf, readAll, runScan, throwIfAborted };
+module.exports = { abortable, controlOf, optionalSignal, readAll, runScan, throwIfAborted };

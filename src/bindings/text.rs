@@ -1,8 +1,8 @@
 //! Strings across the boundary. JavaScript strings may hold lone surrogates, which plain
 //! conversions would replace; inside the core such text is WTF-8.
 
-use napi::JsString;
-use napi::bindgen_prelude::Env;
+use napi::bindgen_prelude::{Env, ToNapiValue, TypeName};
+use napi::{JsString, ValueType, sys};
 
 use crate::json::latin1;
 use crate::json::text::{from_utf16, to_utf16};
@@ -48,5 +48,52 @@ pub(super) fn json_to_js<'env>(env: &'env Env, json: &[u8]) -> napi::Result<JsSt
     match narrowed {
         Some(narrowed) => env.create_string_latin1(narrowed),
         None => to_js(env, json),
+    }
+}
+
+/// JSON text that is only parsed, never kept, made ready off the JS thread.
+pub struct JsonText(Encoded);
+
+enum Encoded {
+    Latin1(Vec<u8>),
+    Utf8(String),
+}
+
+impl JsonText {
+    /// Bytes that are no text become U+FFFD.
+    pub(super) fn new(json: Vec<u8>) -> Self {
+        let json = match String::from_utf8(json) {
+            Ok(json) => json,
+            Err(bad) => String::from_utf8_lossy(bad.as_bytes()).into_owned(),
+        };
+        if json.is_ascii() {
+            return Self(Encoded::Latin1(json.into_bytes()));
+        }
+        match latin1::narrow(&json) {
+            Some(narrowed) => Self(Encoded::Latin1(narrowed)),
+            None => Self(Encoded::Utf8(json)),
+        }
+    }
+}
+
+impl TypeName for JsonText {
+    fn type_name() -> &'static str {
+        "String"
+    }
+
+    fn value_type() -> ValueType {
+        ValueType::String
+    }
+}
+
+impl ToNapiValue for JsonText {
+    unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
+        let context = Env::from_raw(env);
+        let string = match text.0 {
+            Encoded::Latin1(bytes) => context.create_string_latin1(bytes)?,
+            Encoded::Utf8(text) => context.create_string(text)?,
+        };
+        // SAFETY: the caller vouches for `env`.
+        unsafe { JsString::to_napi_value(env, string) }
     }
 }

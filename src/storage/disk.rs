@@ -39,6 +39,9 @@ pub struct FileStat {
     pub mode: u32,
     /// Time of the last modification in nanoseconds since 1970; negative before.
     pub mtime_ns: i128,
+    /// Time of the last change of anything about the file, in nanoseconds since 1970. Zero where there
+    /// is no such time.
+    pub ctime_ns: i128,
     /// True for regular files.
     pub is_file: bool,
     /// True for directories.
@@ -65,6 +68,9 @@ pub trait Disk: Send + Sync {
     /// Opens for reading and appending (every write goes to the end, whatever others do) and
     /// creates a missing file with [`FILE_MODE`]. Missing directories are an error.
     fn open_append(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
+
+    /// The same, but a missing file is an error.
+    fn open_append_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
     /// Opens an existing file for reading and for writing in place.
     fn open_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
@@ -169,6 +175,10 @@ impl Disk for OsDisk {
             path,
             FILE_MODE,
         )
+    }
+
+    fn open_append_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        Self::open(OpenOptions::new().read(true).append(true), path, FILE_MODE)
     }
 
     fn open_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {

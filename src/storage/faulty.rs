@@ -137,6 +137,11 @@ impl Disk for FaultyDisk {
         Ok(self.wrap(OsDisk.open_append(path)?, path))
     }
 
+    fn open_append_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.script.check("open", path)?;
+        Ok(self.wrap(OsDisk.open_append_existing(path)?, path))
+    }
+
     fn open_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
         self.script.check("open", path)?;
         Ok(self.wrap(OsDisk.open_existing(path)?, path))

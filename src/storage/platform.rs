@@ -50,6 +50,8 @@ mod unix {
             len: metadata.len(),
             mode: metadata.mode() & 0o7777,
             mtime_ns: metadata.modified().map_or(0, super::nanoseconds),
+            ctime_ns: i128::from(metadata.ctime()) * 1_000_000_000
+                + i128::from(metadata.ctime_nsec()),
             is_file: metadata.is_file(),
             is_dir: metadata.is_dir(),
         }
@@ -148,6 +150,7 @@ mod other {
             len: metadata.len(),
             mode: FILE_MODE,
             mtime_ns: metadata.modified().map_or(0, super::nanoseconds),
+            ctime_ns: 0,
             is_file: metadata.is_file(),
             is_dir: metadata.is_dir(),
         }
