@@ -101,7 +101,8 @@ fn whatever_operation_of_a_repair_fails_the_next_one_ends_it() {
             }
             // The turn was closed: its step and itself.
             assert_eq!(stored(dir.path(), compression), Some(10));
-            logs.append(b"s", &turn(10)).unwrap();
+            let later = self::logs(dir.path(), compression, Arc::new(OsDisk));
+            later.append(b"s", &turn(10)).unwrap();
             assert_eq!(stored(dir.path(), compression), Some(15));
         });
         assert!(faults > 4, "{faults}");
