@@ -95,11 +95,8 @@ impl Coordinator {
             None => self.adopt(id)?,
         };
         check_sequence(id, session.cursor, events)?;
-        if let Some(len) = session.cut_to {
-            self.store.truncate(&session.header, len)?;
-            session.cut_to = None;
-            lock(&self.sessions).insert(id.to_vec(), session.clone());
-        }
+        self.cut_what_is_owed(id)?;
+        session.cut_to = None;
         let written = if session.materialised {
             self.store.append(&session.header, events)
         } else {
@@ -118,6 +115,19 @@ impl Coordinator {
         written
     }
 
+    /// Cuts off what a failed append has left because undoing it failed too.
+    fn cut_what_is_owed(&self, id: &[u8]) -> Result<()> {
+        let registered = lock(&self.sessions).get(id).cloned();
+        let Some((session, len)) = registered.and_then(|it| it.cut_to.map(|len| (it, len))) else {
+            return Ok(());
+        };
+        self.store.truncate(&session.header, len)?;
+        if let Some(session) = lock(&self.sessions).get_mut(id) {
+            session.cut_to = None;
+        }
+        Ok(())
+    }
+
     /// Registers a session that is on disk, repaired.
     fn adopt(&self, id: &[u8]) -> Result<Session> {
         self.load(id)?;
@@ -129,13 +139,10 @@ impl Coordinator {
     /// disk. Registers the session.
     pub fn load(&self, id: &[u8]) -> Result<StoredLog> {
         let cancel = Cancel::default();
-        let cut_to = lock(&self.sessions)
-            .get(id)
-            .and_then(|session| session.cut_to);
+        self.cut_what_is_owed(id)?;
         loop {
             let mut log = self.balanced(id, &cancel)?;
             if log.torn.is_none() && log.closers().is_empty() {
-                // A cut that is still owed was part of the repair.
                 let session = Session {
                     header: log.header.clone(),
                     cursor: log.events(),
@@ -152,8 +159,7 @@ impl Coordinator {
             let mut events = log.recovered();
             events.extend_from_slice(log.closers());
             let truncate_to = log.torn.take().map(|torn| torn.truncate_to);
-            self.store
-                .repair(&log.header, truncate_to.or(cut_to), &events)?;
+            self.store.repair(&log.header, truncate_to, &events)?;
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::eventlog::store::Compression;
-use crate::storage::disk::{Disk, OsDisk};
+use crate::storage::disk::{Disk, DiskFile, FileStat, OsDisk, WriteFailure};
 use crate::storage::faulty::{Fault, for_each_fault};
 
 const BOTH: [Compression; 2] = [Compression::Zstd, Compression::None];
@@ -106,6 +106,131 @@ fn whatever_operation_of_a_repair_fails_the_next_one_ends_it() {
             assert_eq!(stored(dir.path(), compression), Some(15));
         });
         assert!(faults > 4, "{faults}");
+    }
+}
+
+/// Lets half of a write out and refuses to undo it, while `failing` is set.
+struct Unforgiving {
+    failing: Arc<std::sync::atomic::AtomicBool>,
+}
+
+struct UnforgivingFile {
+    inner: Box<dyn DiskFile>,
+    failing: Arc<std::sync::atomic::AtomicBool>,
+}
+
+fn no_space() -> Error {
+    Error::io("write", "/x", std::io::Error::from_raw_os_error(28))
+}
+
+impl Unforgiving {
+    fn wrap(&self, file: Result<Box<dyn DiskFile>>) -> Result<Box<dyn DiskFile>> {
+        let failing = Arc::clone(&self.failing);
+        file.map(|inner| Box::new(UnforgivingFile { inner, failing }) as Box<dyn DiskFile>)
+    }
+}
+
+impl Disk for Unforgiving {
+    fn open_append(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.wrap(OsDisk.open_append(path))
+    }
+    fn open_append_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.wrap(OsDisk.open_append_existing(path))
+    }
+    fn open_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.wrap(OsDisk.open_existing(path))
+    }
+    fn create_new(&self, path: &Path, mode: u32) -> Result<Box<dyn DiskFile>> {
+        self.wrap(OsDisk.create_new(path, mode))
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        OsDisk.rename(from, to)
+    }
+    fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
+        OsDisk.rename_new(from, to)
+    }
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        OsDisk.link(from, to)
+    }
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        OsDisk.remove_file(path)
+    }
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        OsDisk.sync_dir(dir)
+    }
+    fn stat(&self, path: &Path) -> Result<FileStat> {
+        OsDisk.stat(path)
+    }
+    fn resolve_link(&self, path: &Path) -> Result<std::path::PathBuf> {
+        OsDisk.resolve_link(path)
+    }
+    fn create_dirs(&self, path: &Path) -> Result<()> {
+        OsDisk.create_dirs(path)
+    }
+}
+
+impl DiskFile for UnforgivingFile {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), WriteFailure> {
+        if !self.failing.load(std::sync::atomic::Ordering::SeqCst) {
+            return self.inner.write_all(bytes);
+        }
+        // Whole lines among it.
+        let written = bytes.len() - 3;
+        self.inner.write_all(&bytes[..written])?;
+        Err(WriteFailure {
+            written,
+            error: no_space(),
+        })
+    }
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), WriteFailure> {
+        self.inner.write_at(offset, bytes)
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.inner.read_at(offset, buffer)
+    }
+    fn position(&mut self) -> Result<u64> {
+        self.inner.position()
+    }
+    fn truncate(&mut self, len: u64) -> Result<()> {
+        if self.failing.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(no_space());
+        }
+        self.inner.truncate(len)
+    }
+    fn sync(&self) -> Result<()> {
+        self.inner.sync()
+    }
+    fn set_mode(&self, mode: u32) -> Result<()> {
+        self.inner.set_mode(mode)
+    }
+    fn stat(&self) -> Result<FileStat> {
+        self.inner.stat()
+    }
+}
+
+#[test]
+fn an_append_that_cannot_be_undone_is_cut_off_by_the_next_call() {
+    for compression in BOTH {
+        for load_first in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let failing = Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let disk = Unforgiving {
+                failing: Arc::clone(&failing),
+            };
+            let logs = logs(dir.path(), compression, Arc::new(disk));
+            logs.create(header()).unwrap();
+            logs.append(b"s", &turn(0)).unwrap();
+            failing.store(true, std::sync::atomic::Ordering::SeqCst);
+            let error = logs.append(b"s", &turn(5)).unwrap_err();
+            assert_eq!(error.code(), "SESSION_ROLLBACK_FAILED");
+            assert!(error.cause().is_some() && error.rollback().is_some());
+            failing.store(false, std::sync::atomic::Ordering::SeqCst);
+            if load_first {
+                assert_eq!(logs.load(b"s").unwrap().events(), 5);
+            }
+            logs.append(b"s", &turn(5)).unwrap();
+            assert_eq!(stored(dir.path(), compression), Some(10));
+        }
     }
 }
 
