@@ -150,4 +150,4 @@ function readAll(find, read, control) {
   return abortable(control.signal, work, () => {});
 }
 
-module.exports = { controlOf, readAll, runScan, throwIfAborted };
+module.exports = { abortable, controlOf, optionalSignal, readAll, runScan, throwIfAborted };
