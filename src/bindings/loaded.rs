@@ -59,6 +59,20 @@ impl LoadedSession {
         )
     }
 
+    /// Reads a file and touches nothing, not even what others left behind.
+    pub(super) fn only_read(path: PathBuf, now: f64) -> napi::Result<Promised<Self>> {
+        run_blocking(
+            move || {
+                let ids = IdSource {
+                    snowflakes: &SNOWFLAKES,
+                    now,
+                };
+                Ok((load::load_file(&path, &ids)?, path))
+            },
+            |_, (outcome, path)| Ok(Self::new(outcome, &path)),
+        )
+    }
+
     pub(super) fn from_text(text: Vec<u8>, path: PathBuf, now: f64) -> crate::Result<Self> {
         let ids = IdSource {
             snowflakes: &SNOWFLAKES,

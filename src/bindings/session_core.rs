@@ -423,6 +423,12 @@ impl SessionCore {
         LoadedSession::from_file(PathBuf::from(path), now)
     }
 
+    /// Reads a session file off-thread, for somebody who only looks at it.
+    #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
+    pub fn look(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::only_read(PathBuf::from(path), now)
+    }
+
     /// Reads the text of a session that is not kept in a file of its own.
     #[napi(catch_unwind)]
     pub fn load_text(
