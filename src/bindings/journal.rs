@@ -92,7 +92,7 @@ impl SessionJournal {
         let entries = entries.into_iter().map(String::into_bytes).collect();
         let strings = strings
             .into_iter()
-            .map(text::units)
+            .map(text::long_string)
             .collect::<Result<_, _>>()?;
         let outlines = Outline::of(entries, strings, &marker).or_throw(env)?;
         if outlines.iter().map(Outline::size).sum::<usize>() > DIRECT_BYTES {

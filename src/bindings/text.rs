@@ -1,9 +1,12 @@
 //! Strings across the boundary. JavaScript strings may hold lone surrogates, which plain
 //! conversions would replace; inside the core such text is WTF-8.
 
+use std::cell::RefCell;
+
 use napi::bindgen_prelude::{Env, ToNapiValue, TypeName};
 use napi::{JsString, JsValue, ValueType, sys};
 
+use crate::journal::outline::LongString;
 use crate::json::latin1;
 use crate::json::text::{from_utf16, to_utf16};
 
@@ -18,28 +21,43 @@ pub(super) fn from_js_lossy(text: JsString<'_>) -> napi::Result<String> {
     with_units(text, String::from_utf16_lossy)
 }
 
-/// The units of a JavaScript string, copied once: these strings are long.
-pub(super) fn units(text: JsString<'_>) -> napi::Result<Vec<u16>> {
+/// Units for which the buffer of [`long_string`] is kept.
+const KEPT_UNITS: usize = 4 << 20;
+
+thread_local! {
+    /// Memory that was touched before costs no page faults.
+    static UNITS: RefCell<Vec<u16>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A long JavaScript string, in half the memory where that is possible.
+pub(super) fn long_string(text: JsString<'_>) -> napi::Result<LongString> {
     let length = text.utf16_len()?;
-    let mut units: Vec<u16> = Vec::with_capacity(length + 1);
-    let mut written = 0;
     let value = text.value();
-    // SAFETY: the buffer has room for the units and the terminator that Node-API adds; it tells how
-    // many units it wrote.
-    unsafe {
-        let status = napi::sys::napi_get_value_string_utf16(
-            value.env,
-            value.value,
-            units.as_mut_ptr(),
-            length + 1,
-            &raw mut written,
-        );
-        if status != napi::sys::Status::napi_ok {
-            return Err(napi::Error::from_reason("not a string"));
+    UNITS.with_borrow_mut(|units| {
+        units.clear();
+        units.reserve(length + 1);
+        let mut written = 0;
+        // SAFETY: the buffer has room for the units and the terminator that Node-API adds; it tells
+        // how many units it wrote.
+        unsafe {
+            let status = napi::sys::napi_get_value_string_utf16(
+                value.env,
+                value.value,
+                units.as_mut_ptr(),
+                length + 1,
+                &raw mut written,
+            );
+            if status != napi::sys::Status::napi_ok {
+                return Err(napi::Error::from_reason("not a string"));
+            }
+            units.set_len(written.min(length));
         }
-        units.set_len(written.min(length));
-    }
-    Ok(units)
+        let string = LongString::from(units.as_slice());
+        if units.capacity() > KEPT_UNITS {
+            *units = Vec::new();
+        }
+        Ok(string)
+    })
 }
 
 fn with_units<T>(text: JsString<'_>, convert: impl FnOnce(&[u16]) -> T) -> napi::Result<T> {

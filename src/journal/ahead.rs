@@ -221,7 +221,8 @@ impl Queue<'_> {
         window.read((batch.limit - base) as usize)?;
         let mut at = match chunk {
             0 => 0,
-            _ => match window.line_end(0)? {
+            // A chunk in which no line begins belongs to the one before it, however long that line is.
+            _ => match memchr(b'\n', window.buffer.get(..window.filled).unwrap_or_default()) {
                 Some(end) => end + 1,
                 None => return Ok(batch),
             },

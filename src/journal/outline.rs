@@ -6,8 +6,45 @@
 
 use memchr::memmem;
 
-use crate::json::text::encode_utf16;
+use crate::json::text::{encode_utf16, is_plain};
 use crate::{Error, Result};
+
+/// A string that comes beside the text.
+pub enum LongString {
+    /// The characters, where none needs an escape or more than a byte: the usual form of images.
+    Plain(Vec<u8>),
+    /// UTF-16.
+    Units(Vec<u16>),
+}
+
+impl From<&[u16]> for LongString {
+    fn from(units: &[u16]) -> Self {
+        match is_plain(units) {
+            true => Self::Plain(units.iter().map(|&unit| unit as u8).collect()),
+            false => Self::Units(units.to_vec()),
+        }
+    }
+}
+
+impl LongString {
+    fn len(&self) -> usize {
+        match self {
+            Self::Plain(bytes) => bytes.len(),
+            Self::Units(units) => units.len(),
+        }
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(bytes) => {
+                out.push(b'"');
+                out.extend_from_slice(bytes);
+                out.push(b'"');
+            }
+            Self::Units(units) => encode_utf16(units, out),
+        }
+    }
+}
 
 /// The JSON text of an entry with holes for long strings.
 pub struct Outline {
@@ -16,13 +53,13 @@ pub struct Outline {
     holes: Vec<usize>,
     /// Length of a marker with its quotes.
     marker: usize,
-    strings: Vec<Vec<u16>>,
+    strings: Vec<LongString>,
 }
 
 impl Outline {
     /// Takes the strings that belong into some texts: as many as there are markers, in their order.
     /// Fails when there are more or fewer. A marker is a JSON string, given without its quotes.
-    pub fn of(texts: Vec<Vec<u8>>, strings: Vec<Vec<u16>>, marker: &str) -> Result<Vec<Self>> {
+    pub fn of(texts: Vec<Vec<u8>>, strings: Vec<LongString>, marker: &str) -> Result<Vec<Self>> {
         let marker = format!("\"{marker}\"");
         let finder = memmem::Finder::new(marker.as_bytes());
         let mut strings = strings.into_iter();
@@ -49,7 +86,7 @@ impl Outline {
 
     /// Length of the text without escapes, in bytes if it is ASCII.
     pub fn size(&self) -> usize {
-        self.json.len() + self.strings.iter().map(Vec::len).sum::<usize>()
+        self.json.len() + self.strings.iter().map(LongString::len).sum::<usize>()
     }
 
     /// The whole JSON text.
@@ -61,7 +98,7 @@ impl Outline {
         let mut from = 0;
         for (&hole, string) in self.holes.iter().zip(&self.strings) {
             out.extend_from_slice(self.json.get(from..hole).unwrap_or_default());
-            encode_utf16(string, &mut out);
+            string.write_json(&mut out);
             from = hole + self.marker;
         }
         out.extend_from_slice(self.json.get(from..).unwrap_or_default());
@@ -73,8 +110,8 @@ impl Outline {
 mod tests {
     use super::*;
 
-    fn units(text: &str) -> Vec<u16> {
-        text.encode_utf16().collect()
+    fn units(text: &str) -> LongString {
+        LongString::from(text.encode_utf16().collect::<Vec<_>>().as_slice())
     }
 
     fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -85,14 +122,22 @@ mod tests {
     fn strings_take_the_places_of_the_markers() {
         let outlines = Outline::of(
             texts(&[r#"{"a":"M","b":["M",1]}"#, r#"{"M":"MM"}"#, r#"["M"]"#]),
-            vec![units("one"), units("\"two\n"), vec![0xd800]],
+            vec![
+                units("one"),
+                units("\"two\n"),
+                LongString::from([0xd800].as_slice()),
+            ],
             "M",
         );
         // A marker as a key would be replaced too, were it one; it is a name that nobody can know.
         assert!(outlines.is_err());
         let outlines = Outline::of(
             texts(&[r#"{"a":"M","b":["M",1]}"#, r#"{"n":"MM"}"#, r#"["M"]"#]),
-            vec![units("one"), units("\"two\n"), vec![0xd800]],
+            vec![
+                units("one"),
+                units("\"two\n"),
+                LongString::from([0xd800].as_slice()),
+            ],
             "M",
         )
         .unwrap();

@@ -328,7 +328,7 @@ pub fn encode_utf16(units: &[u16], out: &mut Vec<u8>) {
 
 /// Printable ASCII without characters that JSON escapes. Without branches, so that it is done with
 /// vectors.
-fn is_plain(block: &[u16]) -> bool {
+pub fn is_plain(block: &[u16]) -> bool {
     let odd = |&unit: &u16| unit.wrapping_sub(0x20) > 0x5e || unit == 0x22 || unit == 0x5c;
     !block.iter().fold(false, |any, unit| any | odd(unit))
 }
