@@ -18,6 +18,7 @@ const METHODS = [
   "ensureOnDisk",
   "flush",
   "close",
+  "reload",
   "onPersistenceError",
   "isPersisted",
   "setSessionName",

@@ -171,6 +171,50 @@ class Persistence {
     }
   }
 
+  /**
+   * Lets the session take in what others wrote to its file; nothing is written meanwhile. Returns how
+   * many entries have arrived.
+   *
+   * @param read reads the file
+   * @param takeIn gives the new table for what was read, undefined if it was no session; is told
+   *   whether the header in the file is up to date
+   */
+  async reload(read, takeIn) {
+    if (this.needsFullRewrite) {
+      // Entries of old files have their ids in the file only after this.
+      await this.rewrite();
+    }
+    const earlier = Promise.allSettled(this.#underWay());
+    const reloading = earlier.then(() => this.#reloadNow(read, takeIn));
+    this.#moving = reloading;
+    registerUnfinished(this);
+    try {
+      return await reloading;
+    } finally {
+      this.#schedule();
+    }
+  }
+
+  async #reloadNow(read, takeIn) {
+    try {
+      const loaded = await read();
+      const merged = takeIn(loaded, this.flushed && !this.needsFullRewrite);
+      if (!merged) {
+        return 0;
+      }
+      this.#table = merged.table;
+      this.#handedOver = merged.onDisk;
+      if (this.#latch) {
+        // The backend holds lines that are counted as not handed over now.
+        this.#owesRewrite = true;
+        this.needsFullRewrite = true;
+      }
+      return merged.arrived;
+    } finally {
+      this.#moving = undefined;
+    }
+  }
+
   /** Makes sure that the file exists and that every later entry is written at once. */
   async ensureOnDisk() {
     if (this.flushed && !this.needsFullRewrite && this.#ensured) {

@@ -216,6 +216,11 @@ class SessionManager {
     await this.#state.persistence?.close();
   }
 
+  async reload() {
+    const state = this.#state;
+    return state.persistence ? lifecycle.reloadState(this.#scope(), state) : 0;
+  }
+
   onPersistenceError(callback) {
     requireFunction(callback, "callback");
     const latched = () => this.#state.persistence?.error;

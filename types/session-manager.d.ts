@@ -217,6 +217,17 @@ export declare class SessionManager {
   close(): Promise<void>;
 
   /**
+   * Takes in what other processes and managers wrote to the session's file: entries that they appended
+   * and the title. Promise of the number of entries that have arrived. Known entries stay the same
+   * objects, with whatever was changed in them; the leaf stays, so what others appended is another
+   * branch; own entries that are not in the file are kept and written when they are due. A missing file
+   * changes nothing. Owed rewrites are done first.
+   *
+   * @throws (rejects) The error of reading or of that rewrite; the session is then unchanged.
+   */
+  reload(): Promise<number>;
+
+  /**
    * Asks to be told when something cannot be written in the background: `callback` gets the error that
    * {@link flush} rejects with, in a microtask, once until everything is written again. An error that
    * is there already is told too. Belongs to the manager, whatever session it works on. Synchronous.
