@@ -169,3 +169,76 @@ describe("reload", () => {
     expect(idsOf(unwritten)).toEqual([id]);
   });
 });
+
+describe("onExternalChange", () => {
+  /** What a manager is told. */
+  function watch(manager: SessionManager): { kinds: string[]; end: () => void } {
+    const kinds: string[] = [];
+    const end = manager.onExternalChange(({ kind }) => kinds.push(kind));
+    return { kinds, end };
+  }
+
+  it("tells of what others appended, not of own work", async () => {
+    const [first, second] = await twoManagers();
+    const { kinds } = watch(first);
+    first.appendMessage(userMessage("own"));
+    await first.flush();
+    await first.setSessionName("Own");
+    await first.rewriteEntries();
+    first.appendMessage(userMessage("own"));
+    await first.flush();
+    expect(kinds).toEqual([]);
+
+    second.appendMessage(userMessage("theirs"));
+    await second.flush();
+    first.appendMessage(userMessage("own"));
+    await first.flush();
+    expect(kinds).toEqual(["appended"]);
+    expect(await first.reload()).toBe(1);
+    first.appendMessage(userMessage("own"));
+    await first.flush();
+    expect(kinds).toEqual(["appended"]);
+  });
+
+  it("tells with flush alone, also of files that were opened and never written", async () => {
+    const [first, second] = await twoManagers();
+    await first.close();
+    const { kinds, end } = watch(second);
+    first.appendMessage(userMessage("theirs"));
+    await first.flush();
+    await second.flush();
+    expect(kinds).toEqual(["appended"]);
+    await first.rewriteEntries();
+    await second.flush();
+    expect(kinds).toEqual(["appended", "replaced"]);
+    end();
+    first.appendMessage(userMessage("more"));
+    await first.flush();
+    second.appendMessage(userMessage("own"));
+    await second.flush();
+    expect(kinds).toEqual(["appended", "replaced"]);
+  });
+
+  it("tells of what a rewrite took in", async () => {
+    const [first, second] = await twoManagers();
+    const { kinds } = watch(first);
+    second.appendMessage(userMessage("theirs"));
+    await second.flush();
+    await first.rewriteEntries();
+    await first.flush();
+    expect(kinds).toEqual(["appended"]);
+    expect(await first.reload()).toBe(1);
+    await first.flush();
+    expect(kinds).toEqual(["appended"]);
+  });
+
+  it("never tells anything of a session in memory, and refuses what is no function", () => {
+    const manager = SessionManager.inMemory();
+    const { kinds, end } = watch(manager);
+    manager.appendMessage(userMessage("u"));
+    end();
+    end();
+    expect(kinds).toEqual([]);
+    expect(() => manager.onExternalChange("x" as never)).toThrow(TypeError);
+  });
+});

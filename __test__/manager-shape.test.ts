@@ -18,6 +18,7 @@ const METHODS = [
   "ensureOnDisk",
   "flush",
   "close",
+  "onExternalChange",
   "reload",
   "onPersistenceError",
   "isPersisted",

@@ -66,6 +66,10 @@ class Persistence {
     this.#backend = backend;
     this.#header = header;
     this.#events = state.events;
+    this.#watch(backend);
+    if (state.onDisk) {
+      backend.hasRead(table);
+    }
     this.#ensured = state.onDisk ?? false;
     this.#backup = state.backup;
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
@@ -157,10 +161,12 @@ class Persistence {
       this.#finishMove = () => {
         if (move.finishNow()) {
           this.#backend = backend;
+          this.#watch(backend);
         }
       };
       const existed = await move.run();
       this.#backend = backend;
+      this.#watch(backend);
       this.flushed &&= existed;
       this.needsFullRewrite ||= incomplete || this.#latch !== undefined;
       this.#latch = undefined;
@@ -203,6 +209,7 @@ class Persistence {
         return 0;
       }
       this.#table = merged.table;
+      this.#backend.hasRead(merged.table);
       this.#handedOver = merged.onDisk;
       if (this.#latch) {
         // The backend holds lines that are counted as not handed over now.
@@ -231,7 +238,8 @@ class Persistence {
   /** Writes what is due and makes it durable. */
   async flush() {
     await this.#settle();
-    if (this.#backend.isOpen || this.#latch) {
+    const isAsked = this.#events?.externalChanges.isEmpty === false;
+    if (this.#backend.isOpen || this.#latch || isAsked) {
       await this.#finish(() => this.#backend.sync());
     }
     if (this.#latch) {
@@ -279,6 +287,11 @@ class Persistence {
   createNow() {
     this.#backend.rewriteNow(this.#table, { ...this.#rewriteOptions(), noClobber: true });
     this.#wrote(this.#table.count);
+  }
+
+  /** Passes on what the backend sees of others. */
+  #watch(backend) {
+    backend.onChange = (kind) => this.#events?.externalChanges.tellSoon({ kind });
   }
 
   /** Whether the file is being replaced or moved, or about to be. */

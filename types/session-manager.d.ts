@@ -217,6 +217,18 @@ export declare class SessionManager {
   close(): Promise<void>;
 
   /**
+   * Asks to be told when others (processes, or managers in this one) were seen to have appended to the
+   * session's file or to have put another in its place. The file is looked at with every write of this
+   * manager and with {@link flush}, not in between; no timer runs. What others changed before the first
+   * write of a new session is not told. {@link reload} takes it in. Storage objects do not tell what
+   * others do. Synchronous.
+   *
+   * @param callback Called in a microtask. What it throws or rejects with goes to the logger.
+   * @returns A function that ends this; may be called again.
+   */
+  onExternalChange(callback: (change: { kind: "appended" | "replaced" }) => void): () => void;
+
+  /**
    * Takes in what other processes and managers wrote to the session's file: entries that they appended
    * and the title. Promise of the number of entries that have arrived. Known entries stay the same
    * objects, with whatever was changed in them; the leaf stays, so what others appended is another
