@@ -18,6 +18,8 @@ const METHODS = [
   "ensureOnDisk",
   "flush",
   "close",
+  "onExternalChange",
+  "reload",
   "onPersistenceError",
   "isPersisted",
   "setSessionName",

@@ -24,6 +24,8 @@ class NativeBackend {
   #journal;
   /** Settles with the operation that was waited for last; the next one is waited for after it. */
   #tail = Promise.resolve();
+  /** Called with `appended` or `replaced` when others were seen to have changed the file. */
+  onChange = ignore;
 
   constructor(filePath, blobsDir) {
     this.filePath = filePath;
@@ -56,7 +58,17 @@ class NativeBackend {
       strings.length === 0
         ? this.#journal.append(outlines)
         : this.#journal.appendOutlined(outlines, strings, MARKER);
-    return typeof outcome === "boolean" ? outcome : this.#wait(outcome);
+    if (typeof outcome !== "boolean") {
+      return this.#wait(outcome);
+    }
+    this.#tellOfChange();
+    return outcome;
+  }
+
+  /** The session has just read the file. */
+  hasRead(table) {
+    this.#journal.hasRead(table.core);
+    this.#journal.takeChange();
   }
 
   async rewrite(table, options) {
@@ -93,12 +105,20 @@ class NativeBackend {
 
   #wait(ticket) {
     const outcome = this.#tail.then(() => this.#journal.wait(ticket));
-    this.#tail = outcome.then(ignore, ignore);
+    const tell = () => this.#tellOfChange();
+    this.#tail = outcome.then(tell, tell);
     return outcome;
+  }
+
+  #tellOfChange() {
+    const change = this.#journal.takeChange();
+    if (change > 0) {
+      this.onChange(change === 1 ? "appended" : "replaced");
+    }
   }
 }
 
-/** Writes through a storage object, one call after the other. */
+/** Writes through a storage object, one call after the other. Storages do not tell what others do. */
 class StorageBackend {
   #storage;
   #blobsDir;
@@ -124,6 +144,8 @@ class StorageBackend {
   get isOpen() {
     return this.#writer !== undefined;
   }
+
+  hasRead() {}
 
   exists() {
     return this.#storage.existsSync(this.filePath);

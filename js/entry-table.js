@@ -68,6 +68,37 @@ class EntryTable {
     return table;
   }
 
+  /**
+   * A table of what the session's file holds now, and behind that of the entries here that it does not
+   * hold. Entries that are known stay the same objects.
+   *
+   * @return the table, how many of its entries are in the file and how many of those are new
+   */
+  merged(loaded, blobsDir) {
+    const table = EntryTable.loaded(loaded, blobsDir);
+    const onDisk = table.count;
+    const own = [];
+    let known = 0;
+    for (let slot = 0; slot < this.count; slot++) {
+      const id = this.core.idOf(slot);
+      const at = table.core.find(id);
+      // The last of several entries with one id is the one that the id means.
+      const isMeant = this.core.find(id) === slot;
+      if (at < 0) {
+        own.push(this.at(slot));
+        continue;
+      }
+      known += 1;
+      if (isMeant) {
+        table.objects[at] = this.objects[slot];
+      }
+    }
+    for (const entry of own) {
+      table.push(entry);
+    }
+    return { table, onDisk, arrived: Math.max(0, onDisk - known) };
+  }
+
   /** A table of the same entries, to which others are added from now on. */
   copy() {
     return new EntryTable(this.core.copy(), this.objects.slice());

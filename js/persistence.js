@@ -66,6 +66,10 @@ class Persistence {
     this.#backend = backend;
     this.#header = header;
     this.#events = state.events;
+    this.#watch(backend);
+    if (state.onDisk) {
+      backend.hasRead(table);
+    }
     this.#ensured = state.onDisk ?? false;
     this.#backup = state.backup;
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
@@ -157,10 +161,12 @@ class Persistence {
       this.#finishMove = () => {
         if (move.finishNow()) {
           this.#backend = backend;
+          this.#watch(backend);
         }
       };
       const existed = await move.run();
       this.#backend = backend;
+      this.#watch(backend);
       this.flushed &&= existed;
       this.needsFullRewrite ||= incomplete || this.#latch !== undefined;
       this.#latch = undefined;
@@ -168,6 +174,51 @@ class Persistence {
     } finally {
       this.#moving = undefined;
       this.#finishMove = undefined;
+    }
+  }
+
+  /**
+   * Lets the session take in what others wrote to its file; nothing is written meanwhile. Returns how
+   * many entries have arrived.
+   *
+   * @param read reads the file
+   * @param takeIn gives the new table for what was read, undefined if it was no session; is told
+   *   whether the header in the file is up to date
+   */
+  async reload(read, takeIn) {
+    if (this.needsFullRewrite) {
+      // Entries of old files have their ids in the file only after this.
+      await this.rewrite();
+    }
+    const earlier = Promise.allSettled(this.#underWay());
+    const reloading = earlier.then(() => this.#reloadNow(read, takeIn));
+    this.#moving = reloading;
+    registerUnfinished(this);
+    try {
+      return await reloading;
+    } finally {
+      this.#schedule();
+    }
+  }
+
+  async #reloadNow(read, takeIn) {
+    try {
+      const loaded = await read();
+      const merged = takeIn(loaded, this.flushed && !this.needsFullRewrite);
+      if (!merged) {
+        return 0;
+      }
+      this.#table = merged.table;
+      this.#backend.hasRead(merged.table);
+      this.#handedOver = merged.onDisk;
+      if (this.#latch) {
+        // The backend holds lines that are counted as not handed over now.
+        this.#owesRewrite = true;
+        this.needsFullRewrite = true;
+      }
+      return merged.arrived;
+    } finally {
+      this.#moving = undefined;
     }
   }
 
@@ -187,7 +238,8 @@ class Persistence {
   /** Writes what is due and makes it durable. */
   async flush() {
     await this.#settle();
-    if (this.#backend.isOpen || this.#latch) {
+    const isAsked = this.#events?.externalChanges.isEmpty === false;
+    if (this.#backend.isOpen || this.#latch || isAsked) {
       await this.#finish(() => this.#backend.sync());
     }
     if (this.#latch) {
@@ -235,6 +287,11 @@ class Persistence {
   createNow() {
     this.#backend.rewriteNow(this.#table, { ...this.#rewriteOptions(), noClobber: true });
     this.#wrote(this.#table.count);
+  }
+
+  /** Passes on what the backend sees of others. */
+  #watch(backend) {
+    backend.onChange = (kind) => this.#events?.externalChanges.tellSoon({ kind });
   }
 
   /** Whether the file is being replaced or moved, or about to be. */

@@ -291,6 +291,18 @@ async function moveState(scope, state, target, arrive) {
   await state.persistence.relocate(backend, move);
 }
 
+/** Takes in what others wrote to a session's file; gives how many entries have arrived. */
+async function reloadState(scope, state) {
+  const takeIn = (loaded, hasHeader) => {
+    if (loaded.outcome !== "session") {
+      return undefined;
+    }
+    const header = hasHeader && loaded.header !== null ? JSON.parse(loaded.header) : undefined;
+    return state.takeIn(loaded, header, scope.blobsDir);
+  };
+  return state.persistence.reload(() => read(scope.storage, state.file), takeIn);
+}
+
 module.exports = {
   attach,
   branchState,
@@ -300,5 +312,6 @@ module.exports = {
   newState,
   openState,
   read,
+  reloadState,
   sessionFileOf,
 };

@@ -55,7 +55,10 @@ class SessionManager {
   #artifacts;
   #memoryArtifacts = [];
   #refusedToLeave = false;
-  #events = { persistenceErrors: new Listeners("onPersistenceError") };
+  #events = {
+    persistenceErrors: new Listeners("onPersistenceError"),
+    externalChanges: new Listeners("onExternalChange"),
+  };
   /** Files that were left while work for them was under way. */
   #leaving = new Set();
   /** Settles with the move that was asked for last. */
@@ -214,6 +217,16 @@ class SessionManager {
   async close() {
     await Promise.all(this.#leaving);
     await this.#state.persistence?.close();
+  }
+
+  onExternalChange(callback) {
+    requireFunction(callback, "callback");
+    return this.#events.externalChanges.add(callback);
+  }
+
+  async reload() {
+    const state = this.#state;
+    return state.persistence ? lifecycle.reloadState(this.#scope(), state) : 0;
   }
 
   onPersistenceError(callback) {

@@ -71,6 +71,41 @@ class SessionState {
     return id;
   }
 
+  /**
+   * Takes in what the session's file holds now; leaf and entry objects stay. Returns the new table, how
+   * many of its entries are in the file and how many of those are new.
+   *
+   * @param loaded what reading the file gave
+   * @param header the header in the file, if it decides the title
+   */
+  takeIn(loaded, header, blobsDir) {
+    const old = this.table;
+    const merged = old.merged(loaded, blobsDir);
+    this.table = merged.table;
+    this.setLeaf(this.table.find(this.leafId));
+    Object.assign(this.usage, usageFrom(this.table.core.usage()));
+    this.report = loaded.report;
+    this.#context = undefined;
+    if (header) {
+      for (const [field, value] of Object.entries({
+        title: header.title,
+        titleSource: header.titleSource,
+      })) {
+        if (value === undefined) {
+          delete this.header[field];
+        } else {
+          this.header[field] = value;
+        }
+      }
+      this.name = header.title;
+      this.titleSource = header.titleSource;
+    }
+    if (!this.isCaptured) {
+      old.core.giveBack();
+    }
+    return merged;
+  }
+
   /** Adds an entry that was made in full. */
   appendWhole(entry) {
     const usage = this.table.push(entry);

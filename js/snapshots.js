@@ -44,7 +44,11 @@ function capture(state) {
 /** The state that a snapshot describes. */
 function restore(scope, snapshot) {
   const known = memory.get(snapshot);
-  if (known && known.table.count === known.count && known.state.file === snapshot.sessionFile) {
+  const isUnchanged =
+    known?.table === known?.state.table &&
+    known?.table.count === known?.count &&
+    known?.state.file === snapshot.sessionFile;
+  if (known && isUnchanged) {
     known.state.setLeaf(known.leaf);
     // Whoever holds the old statistics keeps those of the session that was left.
     known.state.usage = usageFrom(known.table.core.usage());

@@ -217,6 +217,29 @@ export declare class SessionManager {
   close(): Promise<void>;
 
   /**
+   * Asks to be told when others (processes, or managers in this one) were seen to have appended to the
+   * session's file or to have put another in its place. The file is looked at with every write of this
+   * manager and with {@link flush}, not in between; no timer runs. What others changed before the first
+   * write of a new session is not told. {@link reload} takes it in. Storage objects do not tell what
+   * others do. Synchronous.
+   *
+   * @param callback Called in a microtask. What it throws or rejects with goes to the logger.
+   * @returns A function that ends this; may be called again.
+   */
+  onExternalChange(callback: (change: { kind: "appended" | "replaced" }) => void): () => void;
+
+  /**
+   * Takes in what other processes and managers wrote to the session's file: entries that they appended
+   * and the title. Promise of the number of entries that have arrived. Known entries stay the same
+   * objects, with whatever was changed in them; the leaf stays, so what others appended is another
+   * branch; own entries that are not in the file are kept and written when they are due. A missing file
+   * changes nothing. Owed rewrites are done first.
+   *
+   * @throws (rejects) The error of reading or of that rewrite; the session is then unchanged.
+   */
+  reload(): Promise<number>;
+
+  /**
    * Asks to be told when something cannot be written in the background: `callback` gets the error that
    * {@link flush} rejects with, in a microtask, once until everything is written again. An error that
    * is there already is told too. Belongs to the manager, whatever session it works on. Synchronous.

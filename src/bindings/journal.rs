@@ -17,6 +17,7 @@ use crate::Error;
 use crate::journal::outline::Outline;
 use crate::journal::queue::{DIRECT_BYTES, Done, Journal, Op, Pending};
 use crate::journal::rewrite::Content;
+use crate::journal::writer::Change;
 use crate::session::Slot;
 use crate::storage::blob::BlobStore;
 use crate::storage::disk::OsDisk;
@@ -70,6 +71,23 @@ impl SessionJournal {
     #[napi(getter, catch_unwind)]
     pub fn is_open(&self) -> bool {
         self.journal.is_open()
+    }
+
+    /// What others were seen to have done to the file since the last call: 0 nothing, 1 appended to
+    /// it, 2 put another in its place.
+    #[napi(catch_unwind)]
+    pub fn take_change(&self) -> u32 {
+        match self.journal.take_change() {
+            None => 0,
+            Some(Change::Appended) => 1,
+            Some(Change::Replaced) => 2,
+        }
+    }
+
+    /// The session has just read its file: what differs from now on was done by others.
+    #[napi(catch_unwind)]
+    pub fn has_read(&self, core: &SessionCore) {
+        self.journal.set_known(core.texts().snapshot().whole());
     }
 
     /// Appends entries given as JSON texts. Small ones that nothing precedes are written before

@@ -15,6 +15,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -24,9 +25,9 @@ use super::persist::{may_change, transform};
 use super::records::key_in;
 use super::rewrite::{Content, rewrite};
 use super::succession::{Turn, await_second_look, missing_from};
-use super::writer::{Appended, Writer};
+use super::writer::{Appended, Change, Writer};
 use crate::storage::blob::BlobStore;
-use crate::storage::disk::Disk;
+use crate::storage::disk::{Disk, FileIdentity};
 use crate::{Error, Result};
 
 /// Appends up to this many bytes may be written by the asking thread.
@@ -73,6 +74,8 @@ struct Shared {
     path: PathBuf,
     disk: Arc<dyn Disk>,
     blobs: BlobStore,
+    /// What others were seen to have done: 0 nothing, 1 appended, 2 replaced the file.
+    change: AtomicU8,
     queue: Mutex<VecDeque<Job>>,
     /// Held while an operation runs; jobs are taken from the queue only under this lock, so they
     /// run in order whichever thread serves them.
@@ -140,6 +143,7 @@ impl Journal {
             path,
             disk,
             blobs,
+            change: AtomicU8::new(0),
             queue: Mutex::default(),
             state: Mutex::new(state),
         };
@@ -173,6 +177,20 @@ impl Journal {
         is_idle
     }
 
+    /// What others were seen to have done to the file since the last call. Never blocks.
+    pub fn take_change(&self) -> Option<Change> {
+        match self.shared.change.swap(0, Ordering::Relaxed) {
+            0 => None,
+            1 => Some(Change::Appended),
+            _ => Some(Change::Replaced),
+        }
+    }
+
+    /// Tells which part of which file the session has read. Waits for a running operation.
+    pub fn set_known(&self, known: Option<(FileIdentity, u64)>) {
+        lock(&self.shared.state).writer.set_known(known);
+    }
+
     /// Queues an operation. Never blocks.
     pub fn submit(&self, op: Op) -> Pending {
         let (sender, answer) = channel();
@@ -198,7 +216,9 @@ impl Journal {
         if !state.backlog.is_empty() || !lock(&self.shared.queue).is_empty() {
             return Err((None, entries));
         }
-        match state.try_append(entries, &self.shared.blobs) {
+        let outcome = state.try_append(entries, &self.shared.blobs);
+        self.shared.tell(&mut state);
+        match outcome {
             Ok(Some(done)) => Ok(done),
             // What is left to do may take long, and is the backlog's.
             Ok(None) => Err((None, Vec::new())),
@@ -208,6 +228,19 @@ impl Journal {
 }
 
 impl Shared {
+    /// Passes on what the writer has seen of others.
+    fn tell(&self, state: &mut State) {
+        match state.writer.take_change() {
+            None => {}
+            Some(Change::Appended) => {
+                self.change.fetch_max(1, Ordering::Relaxed);
+            }
+            Some(Change::Replaced) => {
+                self.change.fetch_max(2, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Runs the next job; false when there is none.
     fn serve_one(&self) -> bool {
         let mut state = lock(&self.state);
@@ -215,6 +248,7 @@ impl Shared {
             return false;
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| self.run(op, &mut state)));
+        self.tell(&mut state);
         drop(state);
         let outcome = outcome.unwrap_or_else(|panic| Err(Error::Internal(text_of(&*panic))));
         // Nobody may be waiting any more.
@@ -230,7 +264,12 @@ impl Shared {
                 state.append(entries, &self.blobs)
             }
             Op::Rewrite(content) => {
-                rewrite(&self.disk, &self.path, *content, &self.blobs)?;
+                state.writer.look();
+                if rewrite(&self.disk, &self.path, *content, &self.blobs)? {
+                    state.writer.note(Change::Appended);
+                }
+                state.writer.set_known(None);
+                state.writer.look();
                 // The new content holds everything that was waiting.
                 state.backlog.clear();
                 state.unsure = false;
@@ -329,6 +368,7 @@ impl State {
     }
 
     fn sync(&mut self) -> Result<()> {
+        self.writer.look();
         let outcome = self.writer.sync();
         self.unsure |= outcome.is_err();
         outcome

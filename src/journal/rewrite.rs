@@ -56,38 +56,39 @@ pub struct Content {
 const ATTEMPTS: usize = 100;
 
 /// Writes the content, and behind it what the file that it replaces holds and the content does not.
-/// Blocking; waits for others who replace the same file.
+/// Blocking; waits for others who replace the same file. Tells whether there was such a thing.
 pub fn rewrite(
     disk: &Arc<dyn Disk>,
     path: &Path,
     mut content: Content,
     blobs: &BlobStore,
-) -> Result<()> {
+) -> Result<bool> {
     transform_edited(&mut content, blobs)?;
     let header = transform(&content.header, blobs)?.into_owned();
     if content.no_clobber {
         let mut output = Output::create(disk, path, &content, Existing::Refuse)?;
         output.write_all(&content, &header, content.texts.residue.len())?;
         let committed = output.file.commit()?;
-        return publish(&content, committed.path, output.table);
+        return publish(&content, committed.path, output.table).map(|()| false);
     }
     let destination = disk.resolve_link(path)?;
     let _turn = Turn::take(disk, &destination)?;
     for _ in 0..ATTEMPTS {
-        if replace(disk, &destination, &content, &header)? {
-            return Ok(());
+        if let Some(merged) = replace(disk, &destination, &content, &header)? {
+            return Ok(merged);
         }
     }
     Err(Error::AlreadyExists(destination))
 }
 
-/// False when the file at the destination is not the one any more that it was at the start.
+/// `None` when the file at the destination is not the one any more that it was at the start.
 fn replace(
     disk: &Arc<dyn Disk>,
     destination: &Path,
     content: &Content,
     header: &[u8],
-) -> Result<bool> {
+) -> Result<Option<bool>> {
+    let mut merged = false;
     let mut current = Current::open(disk, destination, content)?;
     let existing = match current {
         Current::Nothing => Existing::Refuse,
@@ -101,26 +102,28 @@ fn replace(
     output.write_all(content, header, residue)?;
     let mut predecessor = None;
     if let Current::File(old) = &mut current {
-        old.take_lines(content, &mut |bytes| output.file.write(bytes))?;
+        merged |= old.take_lines(content, &mut |bytes| output.file.write(bytes))? > 0;
         predecessor = Predecessor::name(disk, destination, old.identity())?;
         if predecessor.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
         if let Some(backup) = &content.backup {
             keep_old(disk, destination, backup)?;
         }
     }
     let placed = match output.file.place() {
-        Err(Error::AlreadyExists(_)) if existing == Existing::Refuse => return Ok(false),
+        Err(Error::AlreadyExists(_)) if existing == Existing::Refuse => return Ok(None),
         outcome => outcome?,
     };
     if let (Some(predecessor), Current::File(old)) = (predecessor, &mut current) {
         let replaced = predecessor.replaced();
-        append_durably(disk, destination, &old.take_late(content)?)?;
+        let late = old.take_late(content)?;
+        merged |= !late.is_empty();
+        append_durably(disk, destination, &late)?;
         replaced.done()?;
     }
     publish(content, placed.make_durable()?.path, output.table)?;
-    Ok(true)
+    Ok(Some(merged))
 }
 
 /// Lets the session read from the new file.

@@ -82,7 +82,7 @@ impl World {
     }
 
     fn rewrite(&self, disk: &Arc<dyn Disk>, manager: &Manager) -> Result<()> {
-        rewrite(disk, &self.path, manager.content(), &self.blobs())
+        rewrite(disk, &self.path, manager.content(), &self.blobs()).map(drop)
     }
 
     /// The file without the header and its padding.
@@ -533,4 +533,37 @@ fn no_failure_loses_or_doubles_what_is_appended() {
         }
     });
     assert!(runs > 10, "{runs}");
+}
+
+#[test]
+fn what_others_did_is_noticed_once_and_own_work_never() {
+    use crate::journal::writer::Change;
+    let world = World::new(&[HEADER, &entry("a")].concat());
+    let manager = Manager::open(&world.path);
+    let journal = Journal::new(world.path.clone(), os(), world.blobs());
+    journal.set_known(manager.texts.snapshot().whole());
+    let ask = |op| journal.submit(op).wait().unwrap();
+    let append = |id: &str| {
+        let text = entry(id).trim_end().as_bytes().to_vec();
+        journal.append_now(vec![text]).unwrap();
+    };
+    append("x");
+    ask(Op::Sync);
+    append("y");
+    assert_eq!(journal.take_change(), None);
+    world.append(&entry("b"));
+    append("z");
+    assert_eq!(journal.take_change(), Some(Change::Appended));
+    append("w");
+    assert_eq!(journal.take_change(), None);
+    world.append(&entry("c"));
+    ask(Op::Sync);
+    assert_eq!(journal.take_change(), Some(Change::Appended));
+    ask(Op::Sync);
+    assert_eq!(journal.take_change(), None);
+    world.rewrite(&os(), &manager).unwrap();
+    ask(Op::Sync);
+    assert_eq!(journal.take_change(), Some(Change::Replaced));
+    append("v");
+    assert_eq!(journal.take_change(), None);
 }

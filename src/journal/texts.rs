@@ -142,6 +142,15 @@ impl TextTable {
         is_known.then_some(self.extent)
     }
 
+    /// The file that the texts are in, and how far it is known. `None` if it has no identity.
+    pub fn whole(&self) -> Option<(FileIdentity, u64)> {
+        let Source::File { file, .. } = &self.source else {
+            return None;
+        };
+        let identity = stat_of_file(file).ok()?.identity;
+        (identity != FileIdentity::NONE).then_some((identity, self.extent))
+    }
+
     /// Number of slots with a text.
     pub fn len(&self) -> usize {
         self.offsets.len()

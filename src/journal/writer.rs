@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::succession::is_unfinished;
 use crate::Result;
-use crate::storage::disk::{Disk, DiskFile, FileIdentity, WriteFailure};
+use crate::storage::disk::{Disk, DiskFile, FileIdentity, FileStat, WriteFailure};
 
 /// Outcome of an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,15 @@ pub enum Appended {
     Unfinished,
 }
 
+/// What others did to the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// They appended to it, or cut it.
+    Appended,
+    /// They put another in its place.
+    Replaced,
+}
+
 /// The append side of one session file.
 pub struct Writer {
     disk: Arc<dyn Disk>,
@@ -35,6 +44,9 @@ pub struct Writer {
     open: Option<Open>,
     /// Whether the next opening of the file may be told to be too early.
     looks: bool,
+    /// The file as this session left or found it, and its length then.
+    known: Option<(FileIdentity, u64)>,
+    change: Option<Change>,
 }
 
 struct Open {
@@ -52,6 +64,39 @@ impl Writer {
             path,
             open: None,
             looks: true,
+            known: None,
+            change: None,
+        }
+    }
+
+    /// Everything up to this length of this file is known to the session; `None` if that cannot be
+    /// told. Whatever differs when the file is looked at next was done by others.
+    pub fn set_known(&mut self, known: Option<(FileIdentity, u64)>) {
+        self.known = known;
+    }
+
+    /// What others were seen to have done since the last call.
+    pub fn take_change(&mut self) -> Option<Change> {
+        self.change.take()
+    }
+
+    /// Notes that others did something.
+    pub fn note(&mut self, change: Change) {
+        self.change = self.change.max(Some(change));
+    }
+
+    /// Looks at the file as it is now.
+    pub fn look(&mut self) {
+        if let Ok(stat) = self.disk.stat(&self.path) {
+            self.compare(stat);
+        }
+    }
+
+    fn compare(&mut self, stat: FileStat) {
+        match self.known.replace((stat.identity, stat.len)) {
+            Some((identity, _)) if identity != stat.identity => self.note(Change::Replaced),
+            Some((_, len)) if len != stat.len => self.note(Change::Appended),
+            _ => {}
         }
     }
 
@@ -116,9 +161,25 @@ impl Writer {
             }
         };
         self.looks = true;
-        open.append(lines, len)?;
+        let identity = open.identity;
+        let outcome = open.append(lines, len);
+        let end = match &outcome {
+            Ok(_) => open.file.position().ok(),
+            Err(_) => None,
+        };
+        self.compare(FileStat {
+            identity,
+            len,
+            ..stat
+        });
+        // Where nothing is known about the end, nothing can be said about others.
+        self.known = end.map(|end| (identity, end));
+        let written = outcome?;
+        if end.is_some_and(|end| end != len + written) {
+            self.note(Change::Appended);
+        }
         match self.disk.stat(&self.path) {
-            Ok(stat) if stat.identity == open.identity => Ok(Appended::Written),
+            Ok(stat) if stat.identity == identity => Ok(Appended::Written),
             // Also when that cannot be told: what was written must not be written again.
             _ => Ok(Appended::Displaced),
         }
@@ -147,7 +208,8 @@ impl Writer {
 }
 
 impl Open {
-    fn append(&mut self, lines: &[u8], len: u64) -> Result<()> {
+    /// Gives how many bytes were written.
+    fn append(&mut self, lines: &[u8], len: u64) -> Result<u64> {
         let clean = self.clean_len == Some(len) || self.ends_with_line_feed(len)?;
         let outcome = if clean {
             self.file.write_all(lines)
@@ -159,8 +221,9 @@ impl Open {
         };
         match outcome {
             Ok(()) => {
-                self.clean_len = Some(len + lines.len() as u64 + u64::from(!clean));
-                Ok(())
+                let written = lines.len() as u64 + u64::from(!clean);
+                self.clean_len = Some(len + written);
+                Ok(written)
             }
             Err(failure) => {
                 self.roll_back(len, &failure);

@@ -43,6 +43,8 @@ interface InstanceResults {
   ensureOnDisk: Promise<void>;
   flush: Promise<void>;
   close: Promise<void>;
+  onExternalChange: () => void;
+  reload: Promise<number>;
   onPersistenceError: () => void;
   isPersisted: boolean;
   setSessionName: Promise<boolean>;
