@@ -237,7 +237,7 @@ const work = {
     async round(history, round) {
       const adds = [];
       for (let n = 0; n <= random(6); n++) {
-        const prompt = `prompt ${round}.${n} ${"p".repeat(random(3_000))}`;
+        const prompt = `prompt ${round}.${n} ${"p".repeat(1 + random(3_000))}`;
         adds.push(history.add(prompt, dir).then(() => tell("remembered", prompt)));
       }
       await Promise.all(adds);

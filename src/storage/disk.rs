@@ -373,9 +373,10 @@ pub fn identity_of(file: &File, path: &Path) -> Result<FileIdentity> {
     Ok(platform::file_stat(&metadata).identity)
 }
 
-/// Reads a whole file; the call that fails (`open` or `read`) is named in the error.
+/// Reads a whole regular file; the call that fails (`open` or `read`) is named in the error. A pipe
+/// would make this wait for ever, a device read without end.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let mut file = File::open(path).during("open", path)?;
+    let mut file = open_regular(path)?;
     let size_hint = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
     // A length that lies (as in /proc) must neither abort nor cut the content.
