@@ -19,7 +19,10 @@ const {
   requireString,
 } = require("./validate.js");
 
-/** Members of an object that names no values; its header as the core takes it. */
+/** Making objects of a log holds up the event loop for about this long at a time. */
+const TURN_MS = 4;
+
+/** A header as the core takes it. */
 function headerOf(meta) {
   requireString(requireObject(meta, "meta").id, "meta.id");
   return JSON.stringify(meta);
@@ -45,14 +48,14 @@ function optionalTypes(types) {
 }
 
 /**
- * The events of a log that the core has read. They are parsed in slices, so that other work gets its
- * turn in between.
+ * The events of a log that the core has read. They are parsed in slices; now and then other work gets
+ * its turn.
  */
 async function eventsOf(view, id, { signal, frozen = false, from = 0, asStored = false } = {}) {
   const events = [];
+  let turnEnds = performance.now() + TURN_MS;
   while (view.hasMore) {
-    const records = JSON.parse(await view.next());
-    throwIfAborted(signal);
+    const records = JSON.parse(view.next());
     const known = events.length;
     for (const record of records) {
       if (isRow(record)) {
@@ -65,6 +68,11 @@ async function eventsOf(view, id, { signal, frozen = false, from = 0, asStored =
       for (let at = known; at < events.length; at += 1) {
         deepFreeze(events[at]);
       }
+    }
+    if (performance.now() > turnEnds) {
+      await view.pause();
+      throwIfAborted(signal);
+      turnEnds = performance.now() + TURN_MS;
     }
   }
   // A row may begin before the first event that was asked for.

@@ -82,16 +82,24 @@ function isLossless(value) {
   return true;
 }
 
+const isContainer = (value) => value !== null && typeof value === "object";
+
 /** Freezes a value made by `JSON.parse` with everything in it, and returns it. */
 function deepFreeze(value) {
   const open = [value];
   while (open.length > 0) {
-    const object = open.pop();
-    Object.freeze(object);
+    const object = Object.freeze(open.pop());
+    if (Array.isArray(object)) {
+      for (let at = 0; at < object.length; at += 1) {
+        if (isContainer(object[at])) {
+          open.push(object[at]);
+        }
+      }
+      continue;
+    }
     for (const key in object) {
-      const child = object[key];
-      if (child !== null && typeof child === "object") {
-        open.push(child);
+      if (isContainer(object[key])) {
+        open.push(object[key]);
       }
     }
   }

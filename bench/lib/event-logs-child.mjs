@@ -1,5 +1,5 @@
 /**
- * One task of one store, in a process of its own; prints times in milliseconds as JSON.
+ * One task of one store, in a process of its own; prints times (on the clock, of the processor) in milliseconds as JSON.
  *
  *   event-logs-child.mjs original|PATH_OF_THE_PACKAGE load|list|append ROOT
  */
@@ -61,8 +61,10 @@ const store = which === "original" ? await openOriginal() : openOurs();
 // A first turn of the loop belongs to starting.
 await new Promise((resolve) => setTimeout(resolve, 50));
 const stopWatching = watchLoop();
+const used = process.cpuUsage();
 const begun = performance.now();
 await tasks[task](store);
 const time = performance.now() - begun;
-console.log(`\n${JSON.stringify({ time, gap: stopWatching() })}`);
+const { user, system } = process.cpuUsage(used);
+console.log(`\n${JSON.stringify({ time, cpu: (user + system) / 1000, gap: stopWatching() })}`);
 process.exit(0);

@@ -49,16 +49,16 @@ impl EventLogCancel {
 /// A log that was read. Its records are handed over piece by piece.
 #[napi]
 pub struct EventLogView {
-    log: Arc<StoredLog>,
-    next: Arc<AtomicUsize>,
+    log: StoredLog,
+    next: AtomicUsize,
 }
 
 impl EventLogView {
     fn new(log: StoredLog, from_seq: u64) -> Self {
         let first = log.first_at(from_seq);
         Self {
-            log: Arc::new(log),
-            next: Arc::new(AtomicUsize::new(first)),
+            log,
+            next: AtomicUsize::new(first),
         }
     }
 }
@@ -98,16 +98,19 @@ impl EventLogView {
         self.next.load(Ordering::Relaxed) < self.log.records()
     }
 
-    /// JSON array of the next records. One call at a time.
-    #[napi(catch_unwind, ts_return_type = "Promise<string>")]
-    pub fn next(&self) -> napi::Result<Promised<JsonText>> {
-        let (log, next) = (Arc::clone(&self.log), Arc::clone(&self.next));
-        let work = move || {
-            let (json, behind) = log.slice(next.load(Ordering::Relaxed), SLICE);
-            next.store(behind, Ordering::Relaxed);
-            Ok(JsonText::new(json))
-        };
-        run_blocking(work, |_, json| Ok(json))
+    /// JSON array of the next records. Copies some bytes only, so that it need not leave the thread.
+    #[napi(catch_unwind)]
+    pub fn next<'env>(&self, env: &'env Env) -> napi::Result<JsString<'env>> {
+        let first = self.next.load(Ordering::Relaxed);
+        let (json, behind) = self.log.slice(first, SLICE);
+        self.next.store(behind, Ordering::Relaxed);
+        text::json_to_js(env, &json)
+    }
+
+    /// Lets the event loop do what has come up.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn pause(&self) -> napi::Result<Promised<()>> {
+        run_blocking(|| Ok(()), |_, ()| Ok(()))
     }
 }
 

@@ -4,7 +4,7 @@
 //! <root>/<project>/<session>/session.jsonl.zstd     or session.jsonl
 //! ```
 
-use std::ffi::OsStr;
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -133,11 +133,9 @@ impl Store {
         if self.checked.load(Ordering::Relaxed) {
             return Ok(());
         }
-        for project in self.projects()? {
-            let sessions = self.sessions_of(&project)?;
-            for checked in map_parallel(&sessions, |session| self.check_session(session)) {
-                checked?;
-            }
+        let sessions = self.sessions()?;
+        for checked in map_parallel(&sessions, |session| self.check_session(session)) {
+            checked?;
         }
         self.checked.store(true, Ordering::Relaxed);
         Ok(())
@@ -146,6 +144,15 @@ impl Store {
     /// The directories of projects. Links do not count.
     fn projects(&self) -> Result<Vec<PathBuf>> {
         directories(&self.root, |_| Ok(()))
+    }
+
+    /// The directories of all sessions.
+    fn sessions(&self) -> Result<Vec<PathBuf>> {
+        let mut all = Vec::new();
+        for project in self.projects()? {
+            all.extend(self.sessions_of(&project)?);
+        }
+        Ok(all)
     }
 
     /// The directories of the sessions of a project. Files of an older layout are an error.
@@ -294,19 +301,16 @@ impl Store {
         self.check_root()?;
         let mut all = Vec::new();
         let mut seen = std::collections::HashSet::new();
-        for project in self.projects()? {
-            let sessions = self.sessions_of(&project)?;
-            let described = map_parallel(&sessions, |session| {
-                cancel.check()?;
-                self.describe(session)
-            });
-            for listed in described {
-                let Some(listed) = listed? else { continue };
-                if !seen.insert(listed.header.id.clone()) {
-                    return Err(duplicate(&listed.header.id));
-                }
-                all.push(listed);
+        let described = map_parallel(&self.sessions()?, |session| {
+            cancel.check()?;
+            self.describe(session)
+        });
+        for listed in described {
+            let Some(listed) = listed? else { continue };
+            if !seen.insert(listed.header.id.clone()) {
+                return Err(duplicate(&listed.header.id));
             }
+            all.push(listed);
         }
         Ok(all)
     }
@@ -368,7 +372,7 @@ fn first_frame(mut file: File, path: &Path) -> Result<Option<Vec<u8>>> {
         if let Some(end) = frame::frame_end(&read, 0)? {
             let mut text = Vec::new();
             let frame = read.get(..end).unwrap_or_default();
-            Decoder::new()?.decode(frame, &mut text).map_err(|error| {
+            decode_header(frame, &mut text).map_err(|error| {
                 let message = "corrupt Zstandard session log: header frame failed validation";
                 because(corrupt(message), error)
             })?;
@@ -383,6 +387,21 @@ fn first_frame(mut file: File, path: &Path) -> Result<Option<Vec<u8>>> {
         }
         read.extend_from_slice(piece);
     }
+}
+
+thread_local! {
+    /// Making a decoder takes longer than decoding a header.
+    static DECODER: RefCell<Option<Decoder>> = const { RefCell::new(None) };
+}
+
+fn decode_header(frame: &[u8], text: &mut Vec<u8>) -> Result<()> {
+    DECODER.with_borrow_mut(|decoder| {
+        let decoder = match decoder {
+            Some(decoder) => decoder,
+            None => decoder.insert(Decoder::new()?),
+        };
+        decoder.decode(frame, text)
+    })
 }
 
 /// The directories in a directory, without links; none if it does not exist. `file` judges all other
@@ -442,7 +461,7 @@ fn is_absence(error: &std::io::Error) -> bool {
 /// Whether two paths lead to the same file, as on file systems that ignore case.
 fn same_file(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
-        (Ok(one), Ok(other)) => one.as_os_str() == OsStr::new(other.as_os_str()),
+        (Ok(one), Ok(other)) => one == other,
         _ => false,
     }
 }
