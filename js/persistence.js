@@ -23,8 +23,11 @@ class Persistence {
   #table;
   #backend;
   #header;
-  /** Slots below this one have been handed to the backend. */
-  #handedOver = 0;
+  /**
+   * How many entries have been handed to the backend. Counted like the table's `added`, so negative
+   * when there were some before that.
+   */
+  #handedOver;
   #latch;
   #scheduled = false;
   #inFlight = new Set();
@@ -65,7 +68,7 @@ class Persistence {
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
     this.flushed = state.onDisk ?? false;
     this.needsFullRewrite = state.needsFullRewrite ?? false;
-    this.#handedOver = state.onDisk ? table.count : 0;
+    this.#handedOver = state.onDisk ? table.added : table.added - table.count;
   }
 
   get filePath() {
@@ -205,7 +208,7 @@ class Persistence {
       const mustRewrite = isRewriting || this.needsFullRewrite || !this.flushed;
       if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts())) {
         this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
-        this.#handedOver = this.#table.count;
+        this.#handedOver = this.#table.added;
         this.flushed = true;
       }
     } catch (error) {
@@ -216,7 +219,7 @@ class Persistence {
   /** Writes a whole new file before it returns. */
   createNow() {
     this.#backend.rewriteNow(this.#table, { ...this.#rewriteOptions(), noClobber: true });
-    this.#wrote(this.#table.count);
+    this.#wrote(this.#table.added);
   }
 
   /** Whether the file is being replaced or moved, or about to be. */
@@ -296,8 +299,8 @@ class Persistence {
   #takeTexts() {
     const texts = [];
     try {
-      while (this.#handedOver < this.#table.count) {
-        texts.push(this.#table.textOf(this.#handedOver));
+      while (this.#handedOver < this.#table.added) {
+        texts.push(this.#table.addedText(this.#handedOver));
         this.#handedOver += 1;
       }
     } catch (error) {
@@ -307,7 +310,7 @@ class Persistence {
   }
 
   async #rewriteNow() {
-    const covered = this.#table.count;
+    const covered = this.#table.added;
     try {
       await this.#track(this.#backend.rewrite(this.#table, this.#rewriteOptions()));
     } catch (error) {
@@ -320,7 +323,7 @@ class Persistence {
   }
 
   #wrote(covered) {
-    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.count));
+    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.added));
     this.flushed = true;
     this.needsFullRewrite = false;
     this.#ensured = true;
@@ -348,7 +351,7 @@ class Persistence {
   }
 
   #hasWork() {
-    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.count);
+    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.added);
   }
 
   /** Last step of `flush` and `close`: the backend writes its backlog first. */
@@ -391,7 +394,7 @@ class Persistence {
   }
 
   #succeeded() {
-    if (this.#handedOver === this.#table.count) {
+    if (this.#handedOver === this.#table.added) {
       this.#latch = undefined;
       this.#unregisterIfFinished();
     }

@@ -79,6 +79,13 @@ async function read(storage, filePath) {
   }
 }
 
+/** The same for a session that is to go on: of a long file only the end may be known at first. */
+async function readToOpen(storage, filePath) {
+  return isNativeStorage(storage)
+    ? native.SessionCore.open(filePath, Date.now())
+    : read(storage, filePath);
+}
+
 /** The header object of a session that was read; made up when it was damaged. */
 function headerOf(scope, loaded) {
   if (loaded.header !== null) {
@@ -102,11 +109,11 @@ function headerOf(scope, loaded) {
 function stateOf(scope, loaded, file) {
   const header = headerOf(scope, loaded);
   const state = new SessionState(header, EntryTable.loaded(loaded, scope.blobsDir));
-  state.report = loaded.report;
-  const { headerSalvaged } = loaded.report;
+  state.loaded = loaded;
+  const { headerSalvaged, tornTail } = loaded.report;
   return attach(scope, state, file, {
     onDisk: true,
-    isTorn: loaded.report.tornTail,
+    isTorn: tornTail,
     needsFullRewrite: loaded.migrated || headerSalvaged,
     backup: headerSalvaged ? `${file}.bak-${native.nextSnowflake(Date.now())}` : undefined,
   });
@@ -140,7 +147,7 @@ async function replaceInvalid(scope, file) {
  * @param loaded what reading the file gave, if it was read already
  */
 async function openState(scope, file, loaded) {
-  const read_ = loaded ?? (await read(scope.storage, file));
+  const read_ = loaded ?? (await readToOpen(scope.storage, file));
   switch (read_.outcome) {
     case "session": {
       const state = stateOf(scope, read_, file);
@@ -281,6 +288,6 @@ module.exports = {
   moveState,
   newState,
   openState,
-  read,
+  readToOpen,
   sessionFileOf,
 };
