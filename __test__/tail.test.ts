@@ -293,6 +293,12 @@ describe("a session whose end was read first", () => {
     expect(manager.getLeafId()).toBe("m89");
   });
 
+  it("is read when it is needed although nobody was to wait for it", async () => {
+    const manager = await SessionManager.open(writeLong());
+    opened.at(-1)?.stopReading();
+    expect(manager.getEntries()).toHaveLength(90);
+  });
+
   it("does not read its header again", async () => {
     inBetween = (file) =>
       fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace('"SESSION"', '"SESSION"'));

@@ -13,6 +13,7 @@
 
 const native = require("./native.js");
 const { kindOf, roleOf } = require("./entry-kinds.js");
+const { readRest } = require("./exit.js");
 const { log } = require("./logger.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
 const { serialize } = require("./serialize.js");
@@ -61,7 +62,7 @@ class EntryTable {
     const table = new EntryTable(core, objects, loaded);
     // Who needs the session before that reads it, and is told when it cannot be read.
     const done = () => table.readAll();
-    loaded.readRest().then(done).catch(ignore);
+    readRest(loaded).then(done).catch(ignore);
     return table;
   }
 

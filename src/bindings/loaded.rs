@@ -111,8 +111,8 @@ impl LoadedSession {
         let Tail { loaded, rest } = tail;
         let (tree, texts) = (loaded.tree.clone(), loaded.texts.clone());
         let known = Self::new(Outcome::Session(Box::new(loaded)), path);
-        let rest = Background::new(move || {
-            let whole = rest.load(&ids(now))?;
+        let rest = Background::new(move |stop| {
+            let whole = rest.load(&ids(now), stop)?;
             rest.check(&whole, &tree, &texts)?;
             Ok(whole)
         });
@@ -226,6 +226,14 @@ impl LoadedSession {
             },
             |_, ()| Ok(()),
         )
+    }
+
+    /// Ends the reading of the other entries; whoever needs them begins anew.
+    #[napi(catch_unwind)]
+    pub fn stop_reading(&self) {
+        if let Some(rest) = self.rest.borrow().as_ref() {
+            rest.stop();
+        }
     }
 
     /// What reading met; of the last entries only while the others are not known.

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ahead::{self, Judged};
 use super::head;
@@ -161,6 +162,8 @@ pub(super) struct Loader<'a> {
     ordinals: Vec<Option<Slot>>,
     /// Where the last entry ended that began its line.
     whole_entry_end: Option<u64>,
+    /// Set from outside when nobody waits for the outcome any more.
+    stop: Option<&'a AtomicBool>,
     /// Version 1 only: compactions with the index they refer to.
     kept_indices: Vec<(Slot, f64)>,
 }
@@ -177,6 +180,7 @@ impl<'a> Loader<'a> {
             ordinals: Vec::new(),
             kept_indices: Vec::new(),
             whole_entry_end: None,
+            stop: None,
         }
     }
 
@@ -191,6 +195,12 @@ impl<'a> Loader<'a> {
         loader.loaded.header = Some(header.to_vec());
         loader.version = Some(version);
         loader
+    }
+
+    /// Lets the reading end with an error when the flag is set.
+    pub(super) fn until(mut self, stop: &'a AtomicBool) -> Self {
+        self.stop = Some(stop);
+        self
     }
 
     /// What was read so far.
@@ -217,6 +227,9 @@ impl<'a> Loader<'a> {
         let (mut read_to, length) = (span.start, span.end);
         let mut lines = Lines::new(behind(read_to));
         ahead::read_ahead(file, span, chunk, |batch| {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             if batch.begin == Some(read_to) {
                 for Judged {
                     offset,

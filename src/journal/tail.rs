@@ -14,6 +14,7 @@
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use memchr::{memchr, memmem};
 
@@ -98,12 +99,13 @@ pub fn open_file(path: &Path, ids: &IdSource<'_>, reach: Reach) -> Result<Opened
 
 impl Rest {
     /// Reads all entries up to where the file ended when it was opened. The header is the one that
-    /// was read first: it may be changed in place meanwhile. Blocking.
-    pub fn load(&self, ids: &IdSource<'_>) -> Result<Loaded> {
+    /// was read first: it may be changed in place meanwhile. Fails soon after `stop` was set. Blocking.
+    pub fn load(&self, ids: &IdSource<'_>, stop: &AtomicBool) -> Result<Loaded> {
         let Self { file, header } = self;
         let loader = Loader::behind_header(file.source(), ids, &header.text, header.version);
         let lines = header.end..file.length;
         let outcome = loader
+            .until(stop)
             .load_ahead(&file.file, lines, file.length, ahead::CHUNK)
             .during("read", &file.path)?;
         match outcome {

@@ -54,7 +54,7 @@ fn compare(text: &str, first_window: u64) -> bool {
     };
     // What is appended meanwhile is not read.
     fs::write(&path, format!("{text}{}", message(99, "null", 0))).unwrap();
-    let whole = tail.rest.load(&ids).unwrap();
+    let whole = tail.rest.load(&ids, &AtomicBool::new(false)).unwrap();
     let Loaded { tree, texts, .. } = &tail.loaded;
     tail.rest.check(&whole, tree, texts).unwrap();
     let before = (whole.tree.len() - tree.len()) as Slot;
@@ -182,6 +182,22 @@ fn what_is_unusual_is_read_as_a_whole() {
 }
 
 #[test]
+fn reading_can_be_stopped() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("s.jsonl");
+    fs::write(&path, chain(100, 90, 88)).unwrap();
+    let ids = IdSource {
+        snowflakes: &SnowflakeGenerator::default(),
+        now: 0.0,
+    };
+    let Ok(Opened::Tail(tail)) = open_file(&path, &ids, reach(512)) else {
+        panic!("not only the end was read");
+    };
+    let stopped = tail.rest.load(&ids, &AtomicBool::new(true));
+    assert_eq!(stopped.err().map(|error| error.code()), Some("EINTR"));
+}
+
+#[test]
 fn short_files_and_long_windows_are_left_alone() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("s.jsonl");
@@ -225,7 +241,7 @@ fn a_file_that_changed_is_an_error() {
             panic!("not only the end was read");
         };
         fs::write(&path, changed).unwrap();
-        let whole = tail.rest.load(&ids).unwrap();
+        let whole = tail.rest.load(&ids, &AtomicBool::new(false)).unwrap();
         let Loaded { tree, texts, .. } = &tail.loaded;
         let error = tail.rest.check(&whole, tree, texts).unwrap_err();
         assert_eq!(error.code(), "ENTRY_UNREADABLE");
