@@ -144,7 +144,7 @@ enum Window {
     Unusual,
     /// The context reaches further back.
     TooShort,
-    Enough(Loaded),
+    Enough(Box<Loaded>),
 }
 
 fn read_tail(
@@ -166,7 +166,7 @@ fn read_tail(
             match judge_window(file, ids, &header, &text) {
                 Window::Unusual => return Ok(None),
                 Window::TooShort => {}
-                Window::Enough(loaded) => return Ok(Some((header, loaded))),
+                Window::Enough(loaded) => return Ok(Some((header, *loaded))),
             }
         }
         length = length.saturating_mul(4);
@@ -230,7 +230,7 @@ fn judge_window(file: &SessionFile, ids: &IdSource<'_>, header: &Header, text: &
     }
     let loaded = loader.into_loaded();
     if holds_context(&loaded, text, base) {
-        Window::Enough(loaded)
+        Window::Enough(Box::new(loaded))
     } else {
         Window::TooShort
     }
