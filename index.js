@@ -10,7 +10,9 @@ const context = require("./js/context.js");
 const conversationText = require("./js/conversation-text.js");
 const convert = require("./js/convert.js");
 const directories = require("./js/directories.js");
+const doctor = require("./js/doctor.js");
 const entries = require("./js/entries.js");
+const eventCodec = require("./js/event-codec.js");
 const executionText = require("./js/execution-text.js");
 const fileOperations = require("./js/file-operations.js");
 const fileStorage = require("./js/file-session-storage.js");
@@ -63,6 +65,12 @@ module.exports.ArtifactManager = artifacts.ArtifactManager;
 
 module.exports.HistoryStorage = history.HistoryStorage;
 
+module.exports.encodeSegment = eventCodec.encodeSegment;
+module.exports.projectKey = eventCodec.projectKey;
+module.exports.packChunkRuns = eventCodec.packChunkRuns;
+module.exports.decodeStorageRecord = eventCodec.decodeStorageRecord;
+module.exports.interruptedTurnClosers = eventCodec.interruptedTurnClosers;
+
 module.exports.getAgentDir = directories.getAgentDir;
 module.exports.setAgentDir = directories.setAgentDir;
 module.exports.getSessionsDir = directories.getSessionsDir;
@@ -72,6 +80,8 @@ module.exports.getHistoryDbPath = directories.getHistoryDbPath;
 module.exports.getTerminalId = directories.getTerminalId;
 
 module.exports.setLogger = logger.setLogger;
+
+module.exports.examineSession = doctor.examineSession;
 
 module.exports.SKILL_PROMPT_MESSAGE_TYPE = constructors.SKILL_PROMPT_MESSAGE_TYPE;
 module.exports.createBranchSummaryMessage = constructors.createBranchSummaryMessage;

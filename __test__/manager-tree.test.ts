@@ -107,6 +107,48 @@ describe("getChildren", () => {
   });
 });
 
+describe("an entry that was asked for before", () => {
+  it("is another one as soon as its id is used again", async () => {
+    const manager = await opened([
+      messageLine("m1", null, userMessage("one")),
+      messageLine("m2", "m1", assistantMessage("two")),
+      messageLine("m1", "m2", userMessage("three")),
+    ]);
+    const [first, second, third] = manager.getEntries();
+    expect(manager.getEntry("m1")).toBe(third);
+    expect(manager.getEntry("m1")).toBe(third);
+    expect(manager.getEntry("m2")).toBe(second);
+    manager.appendSessionInit(unchecked({ id: "m2", systemPrompt: "", task: "", tools: [] }));
+    expect(manager.getEntry("m2")).toBe(manager.getEntries()[3]);
+    manager.appendSessionInit(unchecked({ id: { toString: () => "m1" } }));
+    expect(manager.getEntry("m1")).toBe(manager.getEntries()[4]);
+    expect(first?.id).toBe("m1");
+  });
+
+  it("keeps the id under which it came, whatever the caller writes into it", () => {
+    const { manager, a, b } = branched();
+    const entry = manager.getEntry(a);
+    loose(entry).id = b;
+    expect(manager.getEntry(a)).toBe(entry);
+    expect(manager.getEntry(b)).toBe(manager.getEntries()[1]);
+    expect(manager.getBranch(b)).toHaveLength(2);
+  });
+
+  it("is looked up in the session that the manager is at", async () => {
+    const { manager, a, c } = branched();
+    expect(manager.getEntry(c)?.id).toBe(c);
+    expect(manager.getEntry("later")).toBe(undefined);
+    manager.createBranchedSession(a);
+    expect(manager.getEntry(c)).toBe(undefined);
+    expect(manager.getEntry(a)?.id).toBe(a);
+    manager.appendSessionInit(unchecked({ id: "later", systemPrompt: "", task: "", tools: [] }));
+    expect(manager.getEntry("later")?.type).toBe("session_init");
+    await manager.newSession();
+    expect(manager.getEntry(a)).toBe(undefined);
+    expect(manager.getEntry("later")).toBe(undefined);
+  });
+});
+
 describe("getBranch", () => {
   it("is the path from the root to the entry, to the leaf by default", () => {
     const { manager, a, b, c, d } = branched();

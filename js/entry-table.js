@@ -38,6 +38,8 @@ class EntryTable {
   /** Reads the whole session; undefined when that has been done. */
   #partial;
   #whenWhole = [];
+  /** Slots of ids that were asked for: looking there again costs more than a map. */
+  #slots = new Map();
   #reportedBlobs = new Set();
 
   constructor(core, objects, partial) {
@@ -98,7 +100,7 @@ class EntryTable {
   }
 
   /** How many entries were added since the table was made. */
-  get added() {
+  get addedCount() {
     return this.#objects.length - this.#before;
   }
 
@@ -145,17 +147,33 @@ class EntryTable {
     const usage = entry.type === "message" ? usageOfMessage(entry.message) : undefined;
     const timestamp = dateOf(entry.timestamp).getTime();
     const kind = kindOf(entry);
-    this.core.push(idOf(entry.id), linkOf(entry.parentId), kind, roleOf(entry), timestamp, usage);
+    const id = idOf(entry.id);
+    this.core.push(id, linkOf(entry.parentId), kind, roleOf(entry), timestamp, usage);
     this.objects.push(entry);
+    // The id may be that of an earlier entry; it means this one from now on.
+    this.#slots.delete(id);
     if (entry.type === "label") {
       this.core.setLabel(idOf(entry.targetId), labelOf(entry.label));
     }
     return usage;
   }
 
+  /** Adds the object of an entry that the core gave a new id of its own. */
+  added(entry) {
+    this.objects.push(entry);
+  }
+
   /** The slot of an id, or -1. */
   find(id) {
-    return isId(id) ? this.core.find(id) : -1;
+    const known = this.#slots.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const slot = isId(id) ? this.core.find(id) : -1;
+    if (slot >= 0) {
+      this.#slots.set(id, slot);
+    }
+    return slot;
   }
 
   /** The entry with an id, or undefined. */
@@ -187,7 +205,11 @@ class EntryTable {
   #many(slots) {
     this.#materialize(slots);
     const objects = this.#objects;
-    return Array.from(slots, (slot) => objects[slot]);
+    const entries = new Array(slots.length);
+    for (let at = 0; at < slots.length; at++) {
+      entries[at] = objects[slots[at]];
+    }
+    return entries;
   }
 
   /** All entries, or the first `count`, as a new array. */
@@ -247,11 +269,16 @@ class EntryTable {
 
   #materialize(slots) {
     const objects = this.#objects;
-    const missing = slots.filter((slot) => objects[slot] === undefined);
+    const missing = [];
+    for (let at = 0; at < slots.length; at++) {
+      if (objects[slots[at]] === undefined) {
+        missing.push(slots[at]);
+      }
+    }
     if (missing.length === 0) {
       return;
     }
-    const wanted = missing instanceof Uint32Array ? missing : Uint32Array.from(missing);
+    const wanted = Uint32Array.from(missing);
     for (let from = 0; from < wanted.length; ) {
       const entries = parseJson(this.#core.readTexts(wanted, from, PARSE_BYTES));
       stripReplayMetadata(entries);

@@ -24,7 +24,7 @@ class Persistence {
   #backend;
   #header;
   /**
-   * How many entries have been handed to the backend. Counted like the table's `added`, so negative
+   * How many entries have been handed to the backend. Counted like the table's `addedCount`, so negative
    * when there were some before that.
    */
   #handedOver;
@@ -68,7 +68,7 @@ class Persistence {
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
     this.flushed = state.onDisk ?? false;
     this.needsFullRewrite = state.needsFullRewrite ?? false;
-    this.#handedOver = state.onDisk ? table.added : table.added - table.count;
+    this.#handedOver = state.onDisk ? table.addedCount : table.addedCount - table.count;
   }
 
   get filePath() {
@@ -208,7 +208,7 @@ class Persistence {
       const mustRewrite = isRewriting || this.needsFullRewrite || !this.flushed;
       if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts())) {
         this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
-        this.#handedOver = this.#table.added;
+        this.#handedOver = this.#table.addedCount;
         this.flushed = true;
       }
     } catch (error) {
@@ -219,7 +219,7 @@ class Persistence {
   /** Writes a whole new file before it returns. */
   createNow() {
     this.#backend.rewriteNow(this.#table, { ...this.#rewriteOptions(), noClobber: true });
-    this.#wrote(this.#table.added);
+    this.#wrote(this.#table.addedCount);
   }
 
   /** Whether the file is being replaced or moved, or about to be. */
@@ -299,7 +299,7 @@ class Persistence {
   #takeTexts() {
     const texts = [];
     try {
-      while (this.#handedOver < this.#table.added) {
+      while (this.#handedOver < this.#table.addedCount) {
         texts.push(this.#table.addedText(this.#handedOver));
         this.#handedOver += 1;
       }
@@ -310,7 +310,7 @@ class Persistence {
   }
 
   async #rewriteNow() {
-    const covered = this.#table.added;
+    const covered = this.#table.addedCount;
     try {
       await this.#track(this.#backend.rewrite(this.#table, this.#rewriteOptions()));
     } catch (error) {
@@ -323,7 +323,7 @@ class Persistence {
   }
 
   #wrote(covered) {
-    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.added));
+    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.addedCount));
     this.flushed = true;
     this.needsFullRewrite = false;
     this.#ensured = true;
@@ -351,7 +351,7 @@ class Persistence {
   }
 
   #hasWork() {
-    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.added);
+    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.addedCount);
   }
 
   /** Last step of `flush` and `close`: the backend writes its backlog first. */
@@ -394,7 +394,7 @@ class Persistence {
   }
 
   #succeeded() {
-    if (this.#handedOver === this.#table.added) {
+    if (this.#handedOver === this.#table.addedCount) {
       this.#latch = undefined;
       this.#unregisterIfFinished();
     }

@@ -80,7 +80,7 @@ class SessionState {
     const now = new Date();
     const id = this.table.core.append(kind, role, now.getTime(), usage);
     const entry = make(id, this.leafId, now.toISOString());
-    this.table.objects.push(entry);
+    this.table.added(entry);
     this.#added(id, usage);
     return id;
   }

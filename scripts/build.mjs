@@ -6,17 +6,26 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
-import { root, run, step } from "./lib.mjs";
+import { begin, root, run, step } from "./lib.mjs";
 import { setup } from "./setup.mjs";
+
+const cli = path.join(root, "node_modules/@napi-rs/cli/dist/cli.js");
+const command = [cli, "build", "--platform", "--no-js", "--dts", "js/native.d.ts"];
 
 /** Builds the addon for this machine. */
 export function build({ debug = false } = {}) {
   setup();
   step(`Building the addon (${debug ? "debug" : "release; a first build takes minutes"})`);
-  const profile = debug ? [] : ["--release"];
-  const cli = path.join(root, "node_modules/@napi-rs/cli/dist/cli.js");
-  const output = ["--platform", "--no-js", "--dts", "js/native.d.ts"];
-  run(process.execPath, [cli, "build", ...output, ...profile]);
+  run(process.execPath, debug ? command : [...command, "--release"]);
+}
+
+/**
+ * Begins a release build; the promise gives its exit code. Most of the time it links with one thread, so
+ * something else may be compiled meanwhile.
+ */
+export function beginBuild() {
+  step("Building the addon meanwhile (release; a first build takes minutes)");
+  return begin(process.execPath, [...command, "--release"]);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -1,6 +1,6 @@
 /** What the development commands share: where things are, running programs, saying what happens. */
 
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -60,4 +60,16 @@ export function tryRun(program, args, options = {}) {
     process.stderr.write(`${program} was ended by ${signal}\n`);
   }
   return status ?? 1;
+}
+
+/** Starts a program with its output shown; the promise gives the exit code. */
+export function begin(program, args, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, stdio: "inherit", ...options });
+    child.on("error", (error) => {
+      process.stderr.write(`${program}: ${error.message}\n`);
+      resolve(127);
+    });
+    child.on("close", (code) => resolve(code ?? 1));
+  });
 }

@@ -108,17 +108,21 @@ function fingerprint(dir) {
 
 function checkTarballs({ main, platform }) {
   step("Contents of the tarballs");
-  check("the main package holds the facade, the types, the demo and nothing else", () => {
-    const from = (dir, ending) =>
-      fs
-        .readdirSync(path.join(root, dir))
-        .filter((name) => name.endsWith(ending))
-        .map((name) => `${dir}/${name}`);
-    const folders = [...from("js", ".js"), ...from("types", ".d.ts")];
-    const others = ["CHANGELOG.md", "LICENSE", "README.md", "index.d.ts", "index.js"];
-    const demo = ["demo/run.js", "demo/sample-session.jsonl"];
-    assert.deepEqual(main.files, ["package.json", ...others, ...demo, ...folders].sort());
-  });
+  check(
+    "the main package holds the facade, the types, the program, the demo and nothing else",
+    () => {
+      const from = (dir, ending) =>
+        fs
+          .readdirSync(path.join(root, dir))
+          .filter((name) => name.endsWith(ending))
+          .map((name) => `${dir}/${name}`);
+      const code = [...from("bin", ".js"), ...from("js", ".js"), ...from("js/cli", ".js")];
+      const folders = [...code, ...from("types", ".d.ts")];
+      const others = ["CHANGELOG.md", "LICENSE", "README.md", "index.d.ts", "index.js"];
+      const demo = ["demo/run.js", "demo/sample-session.jsonl"];
+      assert.deepEqual(main.files, ["package.json", ...others, ...demo, ...folders].sort());
+    },
+  );
   check("the platform package holds the binary and nothing else", () => {
     const expected = ["LICENSE", "README.md", "package.json", path.basename(binary)];
     assert.deepEqual(platform.files, expected.sort());
@@ -184,6 +188,21 @@ function checkUse(dir, version) {
       assert.equal(seen.branchContextMessages, 11);
       assert.equal(seen.listed.length, 2);
       assert.ok(seen.files.every((file) => fs.existsSync(file)));
+    });
+    check("answers on the command line", () => {
+      const linked = path.join(dir, "node_modules/.bin/session-manager-native");
+      const program = fs.realpathSync(linked);
+      const sample = path.join(
+        dir,
+        "node_modules/session-manager-native/demo/sample-session.jsonl",
+      );
+      const seen = runScript(runtime, dir, [program, "doctor", "--no-blobs", "--json", sample]);
+      assert.deepEqual(seen.summary, {
+        files: 1,
+        filesWithFindings: 0,
+        findings: 0,
+        unreadable: 0,
+      });
     });
     check("loads in four workers at once", () => {
       const { lines, expected } = runScript(runtime, dir, ["workers.cjs"], { TMPDIR: scratch });

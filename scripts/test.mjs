@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 
-import { build } from "./build.mjs";
+import { beginBuild } from "./build.mjs";
 import { cacheDir, describeRuntime, root, runtimes, step } from "./lib.mjs";
 import { setup } from "./setup.mjs";
 
@@ -90,11 +90,12 @@ async function main() {
     throw new Error(`No suite ${unknown.join(", ")}; there are: ${suites.join(", ")}`);
   }
   setup();
-  if (chosen.some((name) => name in runtimes)) {
-    build();
-  }
+  const built = chosen.some((name) => name in runtimes) ? beginBuild() : undefined;
   const results = [];
   for (const name of chosen) {
+    if (name in runtimes && (await built) !== 0) {
+      throw new Error("The addon could not be built");
+    }
     const title = name === "rust" ? "Rust" : describeRuntime(runtimes[name]);
     step(`Testing: ${title}`);
     results.push({ title, ...(name === "rust" ? await testRust() : await testRuntime(name)) });

@@ -64,6 +64,19 @@ pub enum Error {
         /// The database file.
         path: PathBuf,
     },
+    /// An event log is damaged, missing, or not what was expected.
+    #[error("{message}")]
+    Log {
+        /// For example `SESSION_CORRUPT`.
+        code: &'static str,
+        /// The text that the contract asks for.
+        message: String,
+        /// The file or directory that it is about.
+        path: Option<PathBuf>,
+        /// What it follows from.
+        #[source]
+        cause: Option<Box<Error>>,
+    },
     /// A background task ended without an answer, which only a bug can cause.
     #[error("Internal error: {0}")]
     Internal(String),
@@ -87,7 +100,7 @@ impl Error {
             Self::ShortWrite(_) => "SHORT_WRITE",
             Self::WriterClosed => "WRITER_CLOSED",
             Self::EntryUnreadable { .. } => "ENTRY_UNREADABLE",
-            Self::Database { code, .. } => code,
+            Self::Database { code, .. } | Self::Log { code, .. } => code,
             Self::Internal(_) => "INTERNAL",
         }
     }
@@ -101,7 +114,16 @@ impl Error {
             | Self::ShortWrite(path)
             | Self::EntryUnreadable { path, .. }
             | Self::Database { path, .. } => Some(path),
+            Self::Log { path, .. } => path.as_deref(),
             Self::WriterClosed | Self::Internal(_) => None,
+        }
+    }
+
+    /// The failure that this one follows from, if that is one of ours.
+    pub fn cause(&self) -> Option<&Error> {
+        match self {
+            Self::Log { cause, .. } => cause.as_deref(),
+            _ => None,
         }
     }
 

@@ -9,17 +9,21 @@
 //! | [`storage`] | files, blobs and artifacts |
 //! | [`messages`] | plans for the conversion of a conversation for a model |
 //! | [`catalog`] | where sessions live and how they are found |
+//! | [`doctor`] | what is wrong with session files |
 //! | [`navigation`] | moving in the tree: what a move leaves behind, the tree as rows of a list |
+//! | [`eventlog`] | the second store: event logs of checksummed frames |
 //! | [`history`] | prompts that were entered, in an SQLite database with full-text search |
 //! | `bindings` | the only module that mentions Node-API |
 //!
-//! Arrows point down only: `bindings` → `catalog`, `navigation` → `journal` → `session`, `storage` →
+//! Arrows point down only: `bindings` → `catalog`, `doctor`, `navigation` → `journal` → `session`, `storage` →
 //! `json`; `bindings` → `history` → `storage`. [`background`], [`parallel`] and [`text`] serve all of them.
 //! Core modules take paths, clocks and environment as values; they read no global state.
 
 pub mod background;
 pub mod catalog;
+pub mod doctor;
 pub mod error;
+pub mod eventlog;
 pub mod history;
 pub mod journal;
 pub mod json;

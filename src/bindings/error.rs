@@ -1,7 +1,7 @@
 //! The one place where core errors become JavaScript errors.
 
 use napi::ValueType;
-use napi::bindgen_prelude::{Env, JsObjectValue, JsValue, Unknown};
+use napi::bindgen_prelude::{Env, JsObjectValue, JsValue, Object, Unknown};
 
 use crate::Error;
 
@@ -15,6 +15,10 @@ pub(super) fn to_js(env: &Env, error: &Error) -> napi::Error {
 }
 
 fn build(env: &Env, error: &Error) -> napi::Result<napi::Error> {
+    Ok(napi::Error::from(to_js_object(env, error)?.to_unknown()))
+}
+
+fn to_js_object<'env>(env: &'env Env, error: &Error) -> napi::Result<Object<'env>> {
     let plain = napi::Error::new(napi::Status::GenericFailure, error.to_string());
     let mut object = env.create_error(plain)?;
     object.set_named_property("code", error.code())?;
@@ -30,12 +34,15 @@ fn build(env: &Env, error: &Error) -> napi::Result<napi::Error> {
     if let Some(errno) = error.errno() {
         object.set_named_property("errno", errno)?;
     }
+    if let Some(cause) = error.cause() {
+        object.set_named_property("cause", to_js_object(env, cause)?)?;
+    }
     // Bun gives no stack to errors that are made without a JavaScript frame below them.
     let stack: Unknown<'_> = object.get_named_property("stack")?;
     if stack.get_type()? == ValueType::Undefined {
         object.set_named_property("stack", format!("Error: {error}"))?;
     }
-    Ok(napi::Error::from(object.to_unknown()))
+    Ok(object)
 }
 
 /// Shorthand for synchronous exports.

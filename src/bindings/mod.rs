@@ -8,7 +8,9 @@
 mod artifacts;
 mod blob;
 mod catalog;
+mod doctor;
 mod error;
+mod event_codec;
 mod functions;
 mod history;
 mod journal;

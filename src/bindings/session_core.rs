@@ -305,7 +305,8 @@ impl SessionCore {
     ) -> napi::Result<JsString<'env>> {
         let (tree, table) = (self.tree(), self.texts().snapshot());
         let mut reader = table.reader();
-        let mut json = Vec::new();
+        let asked = slots.get(from as usize..).unwrap_or_default();
+        let mut json = Vec::with_capacity(table.length_of(asked, budget as usize));
         let mut missing = Vec::new();
         let mut at = from as usize;
         while let Some(&slot) = slots.get(at) {

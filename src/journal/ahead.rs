@@ -20,14 +20,16 @@ use super::verdict::{Arena, Verdict, judge};
 use crate::json::Cursor;
 use crate::storage::disk::read_at;
 
-/// Bytes of a chunk: what a thread works on fits into its cache.
-pub const CHUNK: u64 = 512 << 10;
-/// How much more is read at once for a line that ends in a later chunk.
-const MORE: usize = 64 << 10;
+/// Bytes of a chunk: what a thread works on fits into its cache, and costs few page faults.
+pub const CHUNK: u64 = 128 << 10;
+/// Shortest file that is worth starting threads for.
+const WORTH_IT: u64 = 512 << 10;
+/// How much more is read at first for a line that ends in a later chunk.
+const MORE: usize = 8 << 10;
 /// Longest part of a line beyond its chunk that is read here.
 const LONGEST_TAIL: usize = 16 << 20;
 /// How many chunks may wait to be handed over.
-const WAITING: u64 = 32;
+const WAITING: u64 = 128;
 /// More threads than this would wait for the one that takes the results.
 const MOST_THREADS: usize = 8;
 
@@ -79,7 +81,7 @@ struct State {
 
 /// Whether a file of this length is worth several threads.
 pub fn is_worth_it(length: u64) -> bool {
-    length >= 2 * CHUNK
+    length >= WORTH_IT
 }
 
 /// Reads the lines in a span of a file, which begins with a line, and calls `take` with chunk after

@@ -19,8 +19,8 @@ use memchr::{memchr, memmem};
 use crate::json::cursor::Step;
 use crate::json::{Cursor, Fault};
 
-/// Bytes asked of the source at once.
-pub const CHUNK: usize = 1 << 20;
+/// Bytes asked of the source at once. More would save few system calls and cost page faults.
+pub const CHUNK: usize = 128 << 10;
 /// Longest line that is read, in bytes: Node cannot hold it as a string if it is longer. Strings
 /// have up to 2^29 - 24 units there, and an entry becomes an object as part of a list of one.
 pub const LONGEST_LINE: usize = (1 << 29) - 24 - "[]".len();

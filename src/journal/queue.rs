@@ -8,6 +8,9 @@
 //! Lines that could not be written are kept as *backlog*: every later operation begins by writing
 //! them, so they reach the file in order as soon as the cause is gone, unless a rewrite that holds
 //! them succeeds first.
+//!
+//! After a sync that failed, nobody knows which bytes are durable, and syncing again may report
+//! success for pages that the system has given up. Such a file asks to be rewritten.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,6 +82,8 @@ struct Job {
 struct State {
     writer: Writer,
     backlog: Vec<Vec<u8>>,
+    /// A sync failed: only a rewrite makes the file durable.
+    unsure: bool,
 }
 
 /// A queued operation. It runs when this or a later one is waited for.
@@ -110,6 +115,7 @@ impl Journal {
         let state = State {
             writer: Writer::new(Arc::clone(&disk), path.clone()),
             backlog: Vec::new(),
+            unsure: false,
         };
         let shared = Shared {
             path,
@@ -186,9 +192,11 @@ impl Shared {
                 rewrite(&self.disk, &self.path, *content, &self.blobs)?;
                 // The new content holds everything that was waiting.
                 state.backlog.clear();
+                state.unsure = false;
                 state.writer.close();
                 Ok(Done::Done)
             }
+            Op::Header { .. } if state.unsure => Ok(Done::NeedsRewrite),
             Op::Header { json, id } => {
                 let json = transform(&json, &self.blobs)?;
                 match header::replace(&self.disk, &self.path, &json, &id)? {
@@ -198,7 +206,7 @@ impl Shared {
             }
             Op::Sync => {
                 let done = state.append(Vec::new(), &self.blobs)?;
-                state.writer.sync()?;
+                state.sync()?;
                 Ok(done)
             }
             Op::Close => {
@@ -214,6 +222,9 @@ impl State {
     /// Writes the backlog and then these entries; on failure all of them are the backlog.
     fn append(&mut self, entries: Vec<Vec<u8>>, blobs: &BlobStore) -> Result<Done> {
         self.backlog.extend(entries);
+        if self.unsure {
+            return Ok(Done::NeedsRewrite);
+        }
         if self.backlog.is_empty() {
             return Ok(Done::Done);
         }
@@ -230,6 +241,12 @@ impl State {
             Appended::Missing => Ok(Done::NeedsRewrite),
         }
     }
+
+    fn sync(&mut self) -> Result<()> {
+        let outcome = self.writer.sync();
+        self.unsure |= outcome.is_err();
+        outcome
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -241,6 +258,11 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "panic".to_owned())
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "queue_fault_tests.rs"]
+mod fault_tests;
 
 #[cfg(test)]
 mod tests {

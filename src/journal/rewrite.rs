@@ -17,7 +17,7 @@ use crate::error::IoContext;
 use crate::session::{Slot, Tree};
 use crate::storage::atomic::{AtomicFile, AtomicOptions, Existing};
 use crate::storage::blob::BlobStore;
-use crate::storage::disk::Disk;
+use crate::storage::disk::{Disk, read_at};
 use crate::{Error, Result};
 
 /// Header lines are padded with spaces to a multiple of this many bytes, line feed included, so
@@ -71,7 +71,7 @@ pub fn rewrite(
     output.write_all(&content, &transform(&content.header, blobs)?)?;
     if let Some(backup) = &content.backup {
         // What is replaced is the file that a link leads to.
-        keep_old(&disk.resolve_link(path)?, backup)?;
+        keep_old(disk, &disk.resolve_link(path)?, backup)?;
     }
     let committed = output.file.commit()?;
     // A session whose entries all came as text reads nothing back; it needs no descriptor.
@@ -105,14 +105,37 @@ fn transform_edited(content: &mut Content, blobs: &BlobStore) -> Result<()> {
     Ok(())
 }
 
-/// Gives the old file a second name; a copy where the file system has no links.
-fn keep_old(path: &Path, backup: &Path) -> Result<()> {
-    if std::fs::hard_link(path, backup).is_ok() {
-        return Ok(());
+/// Gives the old file a second name; a copy where the file system has no links. What an attempt that
+/// failed later has kept already stays as it is: it may be the very file that is at the path, or the
+/// old content of which there is no other copy any more.
+fn keep_old(disk: &Arc<dyn Disk>, path: &Path, backup: &Path) -> Result<()> {
+    match disk.link(path, backup) {
+        Ok(()) | Err(Error::AlreadyExists(_)) => Ok(()),
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(_) => match copy_old(disk, path, backup) {
+            Err(Error::AlreadyExists(_)) => Ok(()),
+            outcome => outcome,
+        },
     }
-    match std::fs::copy(path, backup) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome.map(|_| ()).during("copyfile", backup),
+}
+
+fn copy_old(disk: &Arc<dyn Disk>, path: &Path, backup: &Path) -> Result<()> {
+    const STEP: usize = 1 << 20;
+    let old = File::open(path).during("open", path)?;
+    let options = AtomicOptions {
+        existing: Existing::Refuse,
+        suffix: None,
+    };
+    let mut copy = AtomicFile::create_with(Arc::clone(disk), backup, options)?;
+    let mut chunk = vec![0; STEP];
+    let mut offset = 0;
+    loop {
+        let count = read_at(&old, offset, &mut chunk).during("read", path)?;
+        let Some(bytes) = chunk.get(..count).filter(|bytes| !bytes.is_empty()) else {
+            return copy.commit().map(drop);
+        };
+        copy.write(bytes)?;
+        offset += count as u64;
     }
 }
 

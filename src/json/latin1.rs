@@ -7,9 +7,6 @@
 
 /// Texts with more than one wide character in this many bytes are not worth escaping.
 const SPARSE: usize = 16;
-/// Bytes that are looked at together for characters beyond ASCII.
-const BLOCK: usize = 64;
-
 /// A JSON text in Latin-1 that means the same, or `None` when it has many characters above U+00FF.
 /// Outside of strings JSON is ASCII, so every such character stands in a string.
 pub fn narrow(json: &str) -> Option<Vec<u8>> {
@@ -21,26 +18,25 @@ pub fn narrow(json: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(json.len() + wide * 12);
     let mut rest = json;
     while !rest.is_empty() {
-        let ascii = ascii_blocks(rest);
-        let (plain, mixed) = rest.split_at(ascii);
+        let (plain, behind) = rest.split_at(ascii_length(rest.as_bytes()));
         out.extend_from_slice(plain.as_bytes());
-        let mut end = mixed.len().min(BLOCK);
-        while !mixed.is_char_boundary(end) {
-            end += 1;
-        }
-        let (mixed, behind) = mixed.split_at(end);
-        mixed
-            .chars()
-            .for_each(|character| push(&mut out, character));
         rest = behind;
+        // Characters beyond ASCII come together, but for scripts that are not worth escaping.
+        while let Some(character) = rest.chars().next().filter(|c| !c.is_ascii()) {
+            push(&mut out, character);
+            rest = rest.get(character.len_utf8()..).unwrap_or_default();
+        }
     }
     Some(out)
 }
 
-/// Length of the blocks at the beginning that are all ASCII.
-fn ascii_blocks(text: &str) -> usize {
-    let blocks = text.as_bytes().chunks_exact(BLOCK);
-    blocks.take_while(|block| block.is_ascii()).count() * BLOCK
+/// Length of the ASCII at the beginning.
+fn ascii_length(text: &[u8]) -> usize {
+    const WORD: usize = size_of::<u64>();
+    let words = text.chunks_exact(WORD);
+    let plain = words.take_while(|word| word.is_ascii()).count() * WORD;
+    let rest = text.get(plain..).unwrap_or_default();
+    plain + rest.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 fn push(out: &mut Vec<u8>, character: char) {

@@ -2,15 +2,17 @@
 //! Sessions refer to them as `blob:sha256:<hash>`. Blobs are shared by all sessions and never
 //! removed here.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::Result;
+use crate::error::IoContext;
 
 use super::atomic::AtomicFile;
-use super::disk::{Disk, OsDisk, read_file};
+use super::disk::{Disk, OsDisk, open_regular, read_file};
 
 /// What a reference to a blob begins with.
 pub const PREFIX: &str = "blob:sha256:";
@@ -33,16 +35,33 @@ pub fn is_hash(text: &str) -> bool {
 
 /// SHA-256 in lower-case hex.
 pub fn hash_of(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
     ];
     let mut text = String::with_capacity(HASH_DIGITS);
-    for byte in Sha256::digest(bytes) {
+    for byte in digest {
         for nibble in [byte >> 4, byte & 15] {
             text.extend(DIGITS.get(usize::from(nibble)));
         }
     }
     text
+}
+
+/// What is there for a reference to a blob.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlobState {
+    /// A content with the hash of its name.
+    Whole,
+    /// No file.
+    Missing,
+    /// Another content: cut short, or tampered with.
+    Damaged,
+    /// The reference is no hash.
+    NoHash,
 }
 
 /// Where a stored content is.
@@ -105,6 +124,36 @@ impl BlobStore {
         }
         let content = missing_as_none(read_file(&self.dir.join(hash)))?;
         Ok(content.filter(|bytes| hash_of(bytes) == hash))
+    }
+
+    /// What is there for a reference, without keeping its content in memory. A blob that cannot be
+    /// read is an error.
+    pub fn state(&self, hash: &str) -> Result<BlobState> {
+        const STEP: usize = 1 << 20;
+        if !is_hash(hash) {
+            return Ok(BlobState::NoHash);
+        }
+        let path = self.dir.join(hash);
+        let mut file = match open_regular(&path) {
+            Err(error) if error.is_not_found() => return Ok(BlobState::Missing),
+            outcome => outcome?,
+        };
+        let mut hasher = Sha256::new();
+        let mut chunk = vec![0; STEP];
+        loop {
+            let count = match file.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                outcome => outcome.during("read", &path)?,
+            };
+            match chunk.get(..count) {
+                Some(bytes) if count > 0 => hasher.update(bytes),
+                _ => break,
+            }
+        }
+        Ok(match hex(&hasher.finalize()) == hash {
+            true => BlobState::Whole,
+            false => BlobState::Damaged,
+        })
     }
 
     /// The bytes of any file in the directory, unverified; the directory itself for an empty name

@@ -79,6 +79,9 @@ pub trait Disk: Send + Sync {
     /// Renames within one file system; [`Error::AlreadyExists`] when there is anything at `to`.
     fn rename_new(&self, from: &Path, to: &Path) -> Result<()>;
 
+    /// Gives a file a second name; [`Error::AlreadyExists`] when there is anything at `to`.
+    fn link(&self, from: &Path, to: &Path) -> Result<()>;
+
     /// Removes a file or a symbolic link.
     fn remove_file(&self, path: &Path) -> Result<()>;
 
@@ -185,6 +188,13 @@ impl Disk for OsDisk {
         platform::rename_new(from, to).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => Error::AlreadyExists(to.to_path_buf()),
             _ => rename_error(from, to, source),
+        })
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        std::fs::hard_link(from, to).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => Error::AlreadyExists(to.to_path_buf()),
+            _ => Error::io("link", from, source),
         })
     }
 

@@ -14,24 +14,54 @@ use crate::{Error, Result};
 pub(crate) enum Fault {
     /// It fails with "input/output error" and does nothing.
     Fails,
+    /// It fails with this error number and does nothing.
+    FailsWith(i32),
     /// A write lets half of its bytes out, then the disk is full. Other operations just fail.
     HalfWritten,
+}
+
+/// Error numbers of Linux that each operation is made to fail with.
+pub(crate) const EACH_FAULT: [Fault; 6] = [
+    Fault::HalfWritten,
+    Fault::FailsWith(5),  // EIO
+    Fault::FailsWith(13), // EACCES
+    Fault::FailsWith(24), // EMFILE
+    Fault::FailsWith(28), // ENOSPC
+    Fault::FailsWith(30), // EROFS
+];
+
+impl Fault {
+    fn error(self) -> io::Error {
+        io::Error::from_raw_os_error(match self {
+            Fault::FailsWith(number) => number,
+            Fault::Fails | Fault::HalfWritten => 5,
+        })
+    }
 }
 
 struct Script {
     /// Operations begun so far.
     count: AtomicUsize,
     /// Number of the operation that fails, counted from 0.
-    fails_at: usize,
+    fails_at: AtomicUsize,
+    /// Whether all later ones fail as well.
+    lasts: bool,
     fault: Fault,
     /// Whether the fault came.
     struck: AtomicBool,
+    /// Whether its cause is gone.
+    mended: AtomicBool,
 }
 
 impl Script {
     /// Counts an operation; true when it is the one that fails.
     fn strikes(&self) -> bool {
-        let strikes = self.count.fetch_add(1, Ordering::SeqCst) == self.fails_at;
+        if self.mended.load(Ordering::SeqCst) {
+            return false;
+        }
+        let count = self.count.fetch_add(1, Ordering::SeqCst);
+        let fails_at = self.fails_at.load(Ordering::SeqCst);
+        let strikes = count == fails_at || (self.lasts && count > fails_at);
         if strikes {
             self.struck.store(true, Ordering::SeqCst);
         }
@@ -40,17 +70,14 @@ impl Script {
 
     fn check(&self, syscall: &'static str, path: &Path) -> Result<()> {
         if self.strikes() {
-            return Err(input_output_error(syscall, path));
+            return Err(Error::io(syscall, path, self.fault.error()));
         }
         Ok(())
     }
 }
 
-fn input_output_error(syscall: &'static str, path: &Path) -> Error {
-    Error::io(syscall, path, io::Error::from_raw_os_error(5))
-}
-
 /// The real disk with one scripted fault. `remove_file` is never hit, it is what cleaning up needs.
+/// Syncs only count: nobody pulls the plug, and thousands of lives are lived on this disk.
 pub(crate) struct FaultyDisk {
     script: Arc<Script>,
 }
@@ -58,14 +85,36 @@ pub(crate) struct FaultyDisk {
 impl FaultyDisk {
     /// The operation with this number, counted from 0, fails.
     pub(crate) fn new(fails_at: usize, fault: Fault) -> Self {
+        Self::scripted(fails_at, false, fault)
+    }
+
+    /// The operation with this number and all later ones fail.
+    pub(crate) fn lasting(fails_at: usize, fault: Fault) -> Self {
+        Self::scripted(fails_at, true, fault)
+    }
+
+    fn scripted(fails_at: usize, lasts: bool, fault: Fault) -> Self {
         Self {
             script: Arc::new(Script {
                 count: AtomicUsize::new(0),
-                fails_at,
+                fails_at: AtomicUsize::new(fails_at),
+                lasts,
                 fault,
                 struck: AtomicBool::new(false),
+                mended: AtomicBool::new(false),
             }),
         }
+    }
+
+    /// The operation that comes next fails.
+    pub(crate) fn fail_next(&self) {
+        let next = self.script.count.load(Ordering::SeqCst);
+        self.script.fails_at.store(next, Ordering::SeqCst);
+    }
+
+    /// From now on everything works.
+    pub(crate) fn mend(&self) {
+        self.script.mended.store(true, Ordering::SeqCst);
     }
 
     /// Whether the fault came.
@@ -108,13 +157,17 @@ impl Disk for FaultyDisk {
         OsDisk.rename_new(from, to)
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.script.check("link", from)?;
+        OsDisk.link(from, to)
+    }
+
     fn remove_file(&self, path: &Path) -> Result<()> {
         OsDisk.remove_file(path)
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.script.check("fsync", dir)?;
-        OsDisk.sync_dir(dir)
+        self.script.check("fsync", dir)
     }
 
     fn stat(&self, path: &Path) -> Result<FileStat> {
@@ -146,11 +199,14 @@ impl FaultyFile {
         write: impl FnOnce(&mut dyn DiskFile, &[u8]) -> Result<(), WriteFailure>,
     ) -> Result<(), WriteFailure> {
         let written = match self.script.fault {
-            Fault::Fails => 0,
+            Fault::Fails | Fault::FailsWith(_) => 0,
             Fault::HalfWritten => bytes.len() / 2,
         };
         write(self.inner.as_mut(), &bytes[..written])?;
-        let full = io::Error::from_raw_os_error(28);
+        let full = match self.script.fault {
+            Fault::FailsWith(number) => io::Error::from_raw_os_error(number),
+            Fault::Fails | Fault::HalfWritten => io::Error::from_raw_os_error(28),
+        };
         Err(WriteFailure {
             written,
             error: Error::io("write", &self.path, full),
@@ -189,8 +245,7 @@ impl DiskFile for FaultyFile {
     }
 
     fn sync(&self) -> Result<()> {
-        self.script.check("fsync", &self.path)?;
-        self.inner.sync()
+        self.script.check("fsync", &self.path)
     }
 
     fn set_mode(&self, mode: u32) -> Result<()> {
@@ -202,6 +257,16 @@ impl DiskFile for FaultyFile {
         self.script.check("fstat", &self.path)?;
         self.inner.stat()
     }
+}
+
+/// A directory in memory where the system has that: real disks make every replaced file wait.
+pub(crate) fn quick_dir() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = match memory.is_dir() {
+        true => tempfile::tempdir_in(memory),
+        false => tempfile::tempdir(),
+    };
+    made.unwrap()
 }
 
 /// Runs `scenario` with the fault at the first operation, at the second and so on, until a run

@@ -60,6 +60,7 @@ import type {
   SessionHit,
   SessionInfo,
   SessionInitEntry,
+  SessionLogEvent,
   SessionManagerSnapshot,
   SessionMessageEntry,
   SessionSearchOptions,
@@ -72,6 +73,7 @@ import type {
   SessionTypeOverrides,
   SkillPromptDetails,
   StopReason,
+  StorageRecord,
   TextContent,
   ThinkingContent,
   ThinkingLevelChangeEntry,
@@ -162,13 +164,21 @@ type RuntimeNames =
   | "prepareBranchEntries"
   | "computeFileLists"
   | "upsertFileOperations"
-  | "pruneToolOutputs";
+  | "pruneToolOutputs"
+  | "examineSession"
+  // event logs
+  | "encodeSegment"
+  | "projectKey"
+  | "packChunkRuns"
+  | "decodeStorageRecord"
+  | "interruptedTurnClosers";
 
 // ES modules see `module.exports` as `default` as well.
 expectSame<Exclude<keyof typeof pkg, "default" | "module.exports">, RuntimeNames>();
 
 /** One use of every type that has no value, so that a missing one is an error here. */
 export interface TypeNames {
+  eventLogs: [SessionLogEvent, StorageRecord];
   messages: [
     AgentMessage,
     AssistantMessage,
