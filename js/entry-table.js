@@ -104,6 +104,11 @@ class EntryTable {
     return this.#objects.length - this.#before;
   }
 
+  /** The slot of an entry that was added, counted from the first of them. */
+  slotOfAdded(at) {
+    return this.#before + at;
+  }
+
   /**
    * The last entries, while the others are not known: tree, slots and objects. Their slots change
    * when the others become known, so none may be kept.
@@ -254,11 +259,6 @@ class EntryTable {
       }
     });
     return { slots: Uint32Array.from(slots), entries };
-  }
-
-  /** The JSON text that belongs on disk for an entry that was added, counted from the first of them. */
-  addedText(at) {
-    return this.textOf(this.#before + at);
   }
 
   /** The JSON text that belongs on disk for a slot. */

@@ -300,7 +300,7 @@ class Persistence {
     const texts = [];
     try {
       while (this.#handedOver < this.#table.addedCount) {
-        texts.push(this.#table.addedText(this.#handedOver));
+        texts.push(this.#table.textOf(this.#table.slotOfAdded(this.#handedOver)));
         this.#handedOver += 1;
       }
     } catch (error) {
