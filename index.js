@@ -82,6 +82,7 @@ module.exports.getTerminalId = directories.getTerminalId;
 module.exports.setLogger = logger.setLogger;
 
 module.exports.examineSession = doctor.examineSession;
+module.exports.repairSession = doctor.repairSession;
 
 module.exports.SKILL_PROMPT_MESSAGE_TYPE = constructors.SKILL_PROMPT_MESSAGE_TYPE;
 module.exports.createBranchSummaryMessage = constructors.createBranchSummaryMessage;

@@ -110,7 +110,7 @@ describe("doctor", () => {
     expect(stdout).toBe(
       `${torn}: 2 entries, 1 finding\n` +
         `  line 4, byte ${WHOLE.length}: the last line is torn: 13 bytes of it are left [torn-tail]\n` +
-        "2 files, 1 finding in 1.\n",
+        "2 files, 1 finding in 1 file.\n",
     );
   });
 
@@ -124,7 +124,15 @@ describe("doctor", () => {
       files: [{ path: torn, ...(await pkg.examineSession(torn)) }],
       leftovers: [],
       failures: [],
-      summary: { files: 1, filesWithFindings: 1, findings: 1, unreadable: 0 },
+      summary: {
+        files: 1,
+        filesWithFindings: 1,
+        findings: 1,
+        mended: 0,
+        repaired: 0,
+        notRepaired: 0,
+        unreadable: 0,
+      },
     });
   });
 
@@ -186,6 +194,9 @@ describe("the command line", () => {
     [["doctor"]],
     [["doctor", "--frobnicate", "x"]],
     [["doctor", "--blobs"]],
+    [["doctor", "--output", "x", "y"]],
+    [["doctor", "--repair", "--output", "x", "y", "z"]],
+    [["doctor", "--repair", "--output", "x", "."]],
   ])("ends with 2 for %j", async (args) => {
     const { code, stdout, stderr } = await runCli(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { appendFileSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SessionManager } from "../index.js";
-import { scriptPath } from "./support/child-process.js";
+import { runForResult, scriptPath } from "./support/child-process.js";
 import {
   type AnyEntry,
   assistantMessage,
@@ -134,4 +134,33 @@ describe("several processes with one session file", () => {
       expect(onDisk.filter((id) => ids.includes(id))).toEqual(ids);
     }
   }, 60_000);
+});
+
+describe("processes that append while others replace the file", () => {
+  it("lose nothing and write nothing twice", async () => {
+    const manager = await startSession(join(sandbox(), "sessions"));
+    const file = fileOf(manager);
+    await manager.close();
+    const run = <T>(what: string, count = 0) =>
+      runForResult<T>("rewrite-storm.cjs", [file, what, String(count)], { limitMs: 120_000 });
+    const replacing = [run<number>("rewrite"), run<number>("rewrite"), run<number>("rename")];
+    const appended = await Promise.all([1, 2, 3, 4].map(() => run<string[]>("append", 500)));
+    writeFileSync(`${file}.stop`, "");
+    const rounds = await Promise.all(replacing);
+    for (const count of rounds) {
+      expect(count).toBeGreaterThan(3);
+    }
+    // Every line is whole, and every entry is there once.
+    const onDisk = entriesIn(file);
+    expect([...onDisk].sort()).toEqual([...idsOf(manager), ...appended.flat()].sort());
+    for (const ids of appended) {
+      const own = new Set(ids);
+      expect(onDisk.filter((id) => own.has(id))).toEqual(ids);
+    }
+    const reader = await SessionManager.open(file);
+    expect(reader.getEntries()).toHaveLength(onDisk.length);
+    expect(reader.getLoadReport()).toMatchObject({ skippedLines: 0, recoveredEntries: 0 });
+    const left = readdirSync(dirname(file)).filter((name) => name.startsWith("."));
+    expect(left).toEqual([]);
+  }, 180_000);
 });

@@ -18,6 +18,7 @@ const METHODS = [
   "ensureOnDisk",
   "flush",
   "close",
+  "onPersistenceError",
   "isPersisted",
   "setSessionName",
   "sanitizeLoadedOpenAIResponsesReplayMetadata",

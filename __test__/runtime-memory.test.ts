@@ -15,6 +15,7 @@ import {
   U,
   useSandbox,
   writeSession,
+  X,
 } from "./support/fixtures.js";
 import { writeHugeSession, writeSessionWithLine } from "./support/huge-session.js";
 
@@ -179,6 +180,18 @@ describe("a chain of 200,000 entries", () => {
     expect(manager.createBranchedSession("m199999")).toBeDefined();
     expect(manager.getBranch()).toHaveLength(LENGTH);
   }, 180_000);
+});
+
+describe("sessions that are forgotten without being closed", () => {
+  // Each takes some 14 MB that the engine does not see by itself: it would not collect any of them.
+  it("are collected in time", async () => {
+    const entries = Array.from({ length: 200_000 }, (_, n) => X(`c${n}`, n ? `c${n - 1}` : null));
+    writeSession(path(), [H(), ...entries]);
+    const { growth } = await runForResult<{ growth: number }>("never-closed.cjs", [path(), "30"], {
+      limitMs: 60_000,
+    });
+    expect(growth).toBeLessThan(250 * MIB);
+  }, 90_000);
 });
 
 describe("200,000 damaged lines", () => {

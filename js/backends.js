@@ -11,6 +11,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 const native = require("./native.js");
+const { MARKER } = require("./outline.js");
 const { isNativeStorage } = require("./storage-kind.js");
 
 const ignore = () => {};
@@ -37,8 +38,24 @@ class NativeBackend {
     return fs.existsSync(this.filePath);
   }
 
+  /** Where what `append` takes for entries comes from. */
+  texts(table) {
+    return table.outlines;
+  }
+
   append(texts) {
-    const outcome = this.#journal.append(texts);
+    const strings = [];
+    const outlines = texts.map((text) => {
+      if (typeof text === "string") {
+        return text;
+      }
+      strings.push(...text.strings);
+      return text.text;
+    });
+    const outcome =
+      strings.length === 0
+        ? this.#journal.append(outlines)
+        : this.#journal.appendOutlined(outlines, strings, MARKER);
     return typeof outcome === "boolean" ? outcome : this.#wait(outcome);
   }
 
@@ -62,6 +79,11 @@ class NativeBackend {
 
   close() {
     return this.#wait(this.#journal.close());
+  }
+
+  /** Closes before it returns if nothing is to be done; tells whether it did. */
+  closeNow() {
+    return this.#journal.closeNow();
   }
 
   /** Appends at the end of the process. */
@@ -105,6 +127,10 @@ class StorageBackend {
 
   exists() {
     return this.#storage.existsSync(this.filePath);
+  }
+
+  texts(table) {
+    return table;
   }
 
   append(texts) {
@@ -174,6 +200,10 @@ class StorageBackend {
       await this.#closeWriter();
       return false;
     });
+  }
+
+  closeNow() {
+    return this.#writer === undefined && this.#pending === 0;
   }
 
   /** A storage's promises cannot be waited for at the end of a process: what is left is rewritten. */

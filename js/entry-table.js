@@ -15,6 +15,7 @@ const native = require("./native.js");
 const { kindOf, roleOf } = require("./entry-kinds.js");
 const { readRest } = require("./exit.js");
 const { log } = require("./logger.js");
+const { outline } = require("./outline.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
 const { serialize } = require("./serialize.js");
 const { usageOfMessage } = require("./usage.js");
@@ -41,6 +42,13 @@ class EntryTable {
   /** Slots of ids that were asked for: looking there again costs more than a map. */
   #slots = new Map();
   #reportedBlobs = new Set();
+  /** Like `textOf`, with long strings beside the text; see `outline`. */
+  outlines = {
+    textOf: (slot) => {
+      const entry = this.objects[slot];
+      return entry === undefined ? this.core.storedText(slot) : outline(entry);
+    },
+  };
 
   constructor(core, objects, partial) {
     this.#core = core;
@@ -133,6 +141,15 @@ class EntryTable {
     this.#before = this.#objects.length;
     for (const callback of this.#whenWhole.splice(0)) {
       callback();
+    }
+  }
+
+  /** Gives back the descriptor of the file, unless the file is still to be read. */
+  giveBack() {
+    if (this.#partial === undefined) {
+      this.#core.giveBack();
+    } else {
+      this.#partial.stopReading();
     }
   }
 

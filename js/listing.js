@@ -5,6 +5,7 @@
 const path = require("node:path");
 
 const { readEnvironment } = require("./environment.js");
+const { laterProperty } = require("./later.js");
 const { log } = require("./logger.js");
 const native = require("./native.js");
 const { controlOf, readAll, runScan, throwIfAborted } = require("./scan.js");
@@ -20,26 +21,30 @@ const { dateOf } = require("./values.js");
 
 const NO_MESSAGES = "(no messages)";
 
+/** Where some things stand in a row; see `src/catalog/row.rs`. */
+const MODIFIED = 5;
+const FIRST_MESSAGE = 7;
+const IS_CUT = 8;
+/** A few milliseconds' work. */
+const ROWS_AT_ONCE = 1000;
+
 /** The class, whose members callers may have replaced; it requires this module itself. */
 function sessionManager() {
   return require("./session-manager.js").SessionManager;
 }
 
-/** A `SessionInfo` of what the native code or a storage found out. */
-function toSessionInfo(summary, modified) {
-  const header = summary.header === undefined ? undefined : JSON.parse(summary.header);
-  const title = summary.slotTitle === undefined ? header?.title : summary.slotTitle || undefined;
+/** A row as `src/catalog/row.rs` describes it, as a `SessionInfo` without its long texts. */
+function infoOfRow(row, modified) {
   return {
-    path: summary.path,
-    id: header?.id || summary.fallbackId,
-    cwd: typeof header?.cwd === "string" ? header.cwd : "",
-    title: title ?? summary.shortSummary,
-    parentSessionPath: header?.parentSession,
-    created: dateOf(header ? header.timestamp : summary.fallbackCreated),
+    path: row[0],
+    id: row[1],
+    cwd: row[3],
+    title: row[2] ?? undefined,
+    parentSessionPath: row[9],
+    created: dateOf(row[4] ?? Number.NaN),
     modified,
-    messageCount: summary.messageCount,
-    firstMessage: summary.firstMessage ?? NO_MESSAGES,
-    allMessagesText: summary.allMessagesText,
+    messageCount: row[6],
+    firstMessage: row[FIRST_MESSAGE] ?? NO_MESSAGES,
   };
 }
 
@@ -49,9 +54,54 @@ function reportFailures(failures) {
   }
 }
 
-function toSessionInfos({ sessions, failures }) {
-  reportFailures(failures);
-  return sessions.map((summary) => toSessionInfo(summary, new Date(summary.modified)));
+/** A session of a native listing, whose texts are still in the file. */
+class Unread {
+  constructor(listing, at, path, firstMessage) {
+    this.listing = listing;
+    this.at = at;
+    this.path = path;
+    this.firstMessage = firstMessage;
+  }
+
+  /** When the file is gone, what is known of a text has to do. */
+  readOr(known, read) {
+    try {
+      return read(this.listing, this.at) ?? known;
+    } catch (err) {
+      log("warn", "Text of a listed session could not be read.", { path: this.path, err });
+      return known;
+    }
+  }
+}
+
+const addFirstMessage = laterProperty("firstMessage", (unread) =>
+  unread.readOr(unread.firstMessage, (listing, at) => listing.firstMessage(at)),
+);
+
+const addAllMessagesText = laterProperty("allMessagesText", (unread) =>
+  unread.readOr(unread.firstMessage ?? "", (listing, at) => listing.text(at)),
+);
+
+/** The sessions of a native listing; `withTexts` says whether they have `allMessagesText`. */
+async function toSessionInfos(listing, withTexts = true) {
+  reportFailures(listing.failures);
+  const { count } = listing;
+  const infos = [];
+  while (infos.length < count) {
+    // Making objects of all of them at once would hold up the program.
+    for (const row of JSON.parse(await listing.rows(infos.length, ROWS_AT_ONCE))) {
+      const info = infoOfRow(row, new Date(row[MODIFIED]));
+      const unread = new Unread(listing, infos.length, info.path, row[FIRST_MESSAGE]);
+      if (row[IS_CUT]) {
+        addFirstMessage(info, unread);
+      }
+      if (withTexts) {
+        addAllMessagesText(info, unread);
+      }
+      infos.push(info);
+    }
+  }
+  return infos;
 }
 
 /** Later modified first; of equally old files the one with the greater name. */
@@ -69,7 +119,11 @@ async function describeThrough(storage, find, control) {
       const text = await storage.readText(file);
       const { mtime } = storage.statSync(file);
       const summary = await native.describeSessionText(file, text);
-      return summary && toSessionInfo(summary, mtime);
+      if (!summary) {
+        return undefined;
+      }
+      const { row, allMessagesText } = summary;
+      return Object.assign(infoOfRow(JSON.parse(row), mtime), { allMessagesText });
     } catch (err) {
       reportFailures([err]);
       return undefined;
@@ -134,7 +188,7 @@ async function list(cwd, sessionDir, storage, options) {
     return listFolderThrough(storage, cwd, dir, control);
   }
   const scan = native.SessionScan.ofFolder(readEnvironment(), cwd, dir);
-  return toSessionInfos(await runScan(scan, control));
+  return runScan(scan, control, toSessionInfos);
 }
 
 /** The sessions of all projects. */
@@ -146,7 +200,7 @@ async function listAll(storage, options) {
     return listAllThrough(storage, control);
   }
   const scan = native.SessionScan.ofAll(readEnvironment());
-  return toSessionInfos(await runScan(scan, control));
+  return runScan(scan, control, toSessionInfos);
 }
 
 /** Checks the options of a search. */
@@ -209,8 +263,12 @@ async function searchSessions(query, options) {
   const scan = folder
     ? native.SessionScan.ofFolder(environment, folder.cwd, folder.dir, query)
     : native.SessionScan.ofAll(environment, query);
-  const found = await runScan(scan, search.control, search.limit);
-  return toSessionInfos(found).map((info, at) => toHit(info, found.sessions[at].score));
+  const toHits = async (listing) => {
+    const { scores } = listing;
+    const infos = await toSessionInfos(listing, false);
+    return infos.map((info, at) => Object.assign(info, { score: scores[at] }));
+  };
+  return runScan(scan, search.control, toHits, search.limit);
 }
 
 function findMatch(sessionArg, infos) {

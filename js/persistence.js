@@ -9,7 +9,8 @@
  * tick of the append reaches the disk. No timers are used.
  *
  * The first error is latched: `append*` throw it, `flush` rejects with it. Every later operation
- * tries the whole backlog again, and success clears the latch.
+ * tries the whole backlog again, and success clears the latch. Whoever asked to be told of errors is
+ * told in a microtask, once until everything is written.
  */
 
 const { registerUnfinished, unregisterFinished } = require("./exit.js");
@@ -40,7 +41,10 @@ class Persistence {
   #moving;
   /** For the end of the process: finishes a move that has begun. */
   #finishMove;
+  #events;
   #ensured;
+  /** The core said so once; entries are never taken out. */
+  #hasAssistant = false;
   #backup;
   #withResidue;
   /** A rewrite failed and is to be tried again. */
@@ -57,12 +61,14 @@ class Persistence {
    * @param header gives the header object
    * @param state `onDisk`: the file holds the entries; `needsFullRewrite`; `backup`: keep the file
    *   that the first rewrite replaces under this name; `withResidue`: damaged bytes of the file that
-   *   was read belong into this one (by default when it is on disk)
+   *   was read belong into this one (by default when it is on disk); `events`: the listeners of the
+   *   manager
    */
   constructor(table, backend, header, state = {}) {
     this.#table = table;
     this.#backend = backend;
     this.#header = header;
+    this.#events = state.events;
     this.#ensured = state.onDisk ?? false;
     this.#backup = state.backup;
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
@@ -73,6 +79,11 @@ class Persistence {
 
   get filePath() {
     return this.#backend.filePath;
+  }
+
+  /** The error because of which not everything is written, or undefined. */
+  get error() {
+    return this.#latch;
   }
 
   exists() {
@@ -197,6 +208,12 @@ class Persistence {
     }
   }
 
+  /** Gives the descriptor back before it returns if all is written; tells whether it did. */
+  closeNow() {
+    const isIdle = !this.#isBusy && !this.#scheduled && !this.#latch && !this.#hasWork();
+    return isIdle && this.#backend.closeNow();
+  }
+
   /** For the end of the process: writes what is left before it returns. */
   writeBlocking() {
     try {
@@ -206,13 +223,14 @@ class Persistence {
         return;
       }
       const mustRewrite = isRewriting || this.needsFullRewrite || !this.flushed;
-      if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts())) {
+      if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts(this.#table))) {
         this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
         this.#handedOver = this.#table.addedCount;
         this.flushed = true;
       }
     } catch (error) {
-      this.#fail(error);
+      // No microtask comes after this.
+      this.#events?.persistenceErrors.tell(this.#fail(error));
     }
   }
 
@@ -237,7 +255,10 @@ class Persistence {
 
   /** Whether an entry that was added now would be written. */
   #isDue() {
-    return this.#ensured || this.#table.core.hasAssistant;
+    if (!this.#ensured) {
+      this.#hasAssistant ||= this.#table.core.hasAssistant;
+    }
+    return this.#ensured || this.#hasAssistant;
   }
 
   #schedule() {
@@ -260,7 +281,7 @@ class Persistence {
       this.rewrite().catch(ignore);
       return;
     }
-    const texts = this.#hasWork() ? this.#takeTexts() : [];
+    const texts = this.#hasWork() ? this.#takeTexts(this.#backend.texts(this.#table)) : [];
     if (texts.length > 0 || this.#latch) {
       this.#append(texts);
     } else {
@@ -295,12 +316,16 @@ class Persistence {
     this.#succeeded();
   }
 
-  /** Texts of the entries that have not been handed over; stops at one that cannot be written. */
-  #takeTexts() {
+  /**
+   * Texts of the entries that have not been handed over; stops at one that cannot be written.
+   *
+   * @param source has `textOf`, which gives the text of a slot
+   */
+  #takeTexts(source) {
     const texts = [];
     try {
       while (this.#handedOver < this.#table.addedCount) {
-        texts.push(this.#table.textOf(this.#table.slotOfAdded(this.#handedOver)));
+        texts.push(source.textOf(this.#table.slotOfAdded(this.#handedOver)));
         this.#handedOver += 1;
       }
     } catch (error) {
@@ -413,6 +438,7 @@ class Persistence {
     if (!this.#latch) {
       this.#latch = failure;
       logPersistError(this.filePath, failure);
+      this.#events?.persistenceErrors.tellSoon(failure);
     }
     return failure;
   }

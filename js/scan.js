@@ -102,8 +102,11 @@ function report({ signal, onProgress }, done, total) {
   throwIfAborted(signal);
 }
 
-/** Reads all files of a native scan; gives the first `limit` sessions. */
-function runScan(scan, control, limit = Number.POSITIVE_INFINITY) {
+/**
+ * Reads all files of a native scan; gives what `finish` makes of the listing of the first `limit`
+ * sessions.
+ */
+function runScan(scan, control, finish, limit = Number.POSITIVE_INFINITY) {
   const work = async () => {
     const total = await scan.find();
     const batch = control.onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
@@ -112,7 +115,7 @@ function runScan(scan, control, limit = Number.POSITIVE_INFINITY) {
       done = await scan.read(batch);
       report(control, done, total);
     }
-    return scan.take(limit);
+    return finish(await scan.take(limit));
   };
   return abortable(control.signal, work, () => scan.cancel());
 }

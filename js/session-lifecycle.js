@@ -3,12 +3,13 @@
 /**
  * Making the states that a manager switches between: new sessions, sessions from files, forks and
  * branches. A `scope` is what all of them need to know of the manager: `cwd`, `sessionDir`,
- * `persist`, `storage`, `blobsDir`.
+ * `persist`, `storage`, `blobsDir`, `events`.
  */
 
 const path = require("node:path");
 
 const { backendFor } = require("./backends.js");
+const { getBlobsDir } = require("./directories.js");
 const { EntryTable } = require("./entry-table.js");
 const { CURRENT_SESSION_VERSION } = require("./entries.js");
 const { FileMove } = require("./file-move.js");
@@ -43,7 +44,10 @@ function attach(scope, state, file, options = {}) {
     state.unwritten = { flushed: onDisk, needsFullRewrite };
   } else {
     const backend = backendFor(scope.storage, file, scope.blobsDir, options.isTorn);
-    state.persistence = new Persistence(state.table, backend, () => state.header, options);
+    state.persistence = new Persistence(state.table, backend, () => state.header, {
+      ...options,
+      events: scope.events,
+    });
   }
   return state;
 }
@@ -67,7 +71,7 @@ function newState(scope, parentSession) {
 async function read(storage, filePath) {
   const now = Date.now();
   if (isNativeStorage(storage)) {
-    return native.SessionCore.load(filePath, now);
+    return native.SessionCore.load(filePath, now, getBlobsDir());
   }
   try {
     return native.SessionCore.loadText(await storage.readText(filePath), filePath, now);
@@ -82,7 +86,7 @@ async function read(storage, filePath) {
 /** The same for a session that is to go on: of a long file only the end may be known at first. */
 async function readToOpen(storage, filePath) {
   return isNativeStorage(storage)
-    ? native.SessionCore.open(filePath, Date.now())
+    ? native.SessionCore.open(filePath, Date.now(), getBlobsDir())
     : read(storage, filePath);
 }
 

@@ -13,6 +13,7 @@ const { linkOf } = require("./entry-table.js");
 const { FileSessionStorage } = require("./file-session-storage.js");
 const { flattenTree } = require("./flat-tree.js");
 const lifecycle = require("./session-lifecycle.js");
+const { Listeners } = require("./listeners.js");
 const listing = require("./listing.js");
 const { MemorySessionStorage } = require("./memory-session-storage.js");
 const native = require("./native.js");
@@ -28,6 +29,7 @@ const {
   optionalString,
   requireArray,
   requireBytes,
+  requireFunction,
   requireObject,
   requireString,
 } = require("./validate.js");
@@ -53,6 +55,7 @@ class SessionManager {
   #artifacts;
   #memoryArtifacts = [];
   #refusedToLeave = false;
+  #events = { persistenceErrors: new Listeners("onPersistenceError") };
   /** Files that were left while work for them was under way. */
   #leaving = new Set();
   /** Settles with the move that was asked for last. */
@@ -211,6 +214,12 @@ class SessionManager {
   async close() {
     await Promise.all(this.#leaving);
     await this.#state.persistence?.close();
+  }
+
+  onPersistenceError(callback) {
+    requireFunction(callback, "callback");
+    const latched = () => this.#state.persistence?.error;
+    return this.#events.persistenceErrors.add(callback, latched);
   }
 
   isPersisted() {
@@ -539,7 +548,7 @@ class SessionManager {
 
   #scope() {
     const { cwd, sessionDir, persist, storage } = this;
-    return { cwd, sessionDir, persist, storage, blobsDir: this.#blobsDir };
+    return { cwd, sessionDir, persist, storage, blobsDir: this.#blobsDir, events: this.#events };
   }
 
   #append(kind, role, usage, make) {
@@ -566,9 +575,13 @@ class SessionManager {
   }
 
   #switchTo(state) {
+    const old = this.#state;
     this.#state = state;
     this.#artifacts = undefined;
     this.#refusedToLeave = false;
+    if (old !== state) {
+      old?.left();
+    }
   }
 
   /** Switches to a session that this terminal works on from now on. */
@@ -588,7 +601,10 @@ class SessionManager {
     const done = state.persistence?.close().catch(() => {});
     if (done) {
       this.#leaving.add(done);
-      done.then(() => this.#leaving.delete(done));
+      done.then(() => {
+        this.#leaving.delete(done);
+        state.left();
+      });
     }
   }
 

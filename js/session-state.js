@@ -38,6 +38,8 @@ class SessionState {
   /** What reading the file gave, if it was read. */
   loaded;
   #usage;
+  /** A snapshot refers to this state, which may come back. */
+  isCaptured = false;
   #context;
 
   constructor(header, table) {
@@ -177,6 +179,16 @@ class SessionState {
       kinds: this.table.core.kinds(path),
     };
     return this.#context;
+  }
+
+  /**
+   * To be called when the manager has gone on to another state. Descriptors are given back at once,
+   * not when the engine collects this object: a program may branch a thousand times in one turn.
+   */
+  left() {
+    if (!this.isCaptured && (this.persistence?.closeNow() ?? true)) {
+      this.table.giveBack();
+    }
   }
 
   #added(id, usage) {

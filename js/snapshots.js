@@ -36,6 +36,7 @@ function capture(state) {
       memory.delete(snapshot);
     },
   };
+  state.isCaptured = true;
   memory.set(snapshot, { state, table, count, leafId: state.leafId, leaf: table.core.leaf });
   return snapshot;
 }

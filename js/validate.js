@@ -88,6 +88,14 @@ function optionalBoolean(value, name) {
   return value;
 }
 
+/** Returns the function, or throws. */
+function requireFunction(value, name) {
+  if (typeof value !== "function") {
+    throw invalidArgument(name, "of type function", value);
+  }
+  return value;
+}
+
 /** Returns the function or `undefined` (for `undefined` and `null`), or throws. */
 function optionalFunction(value, name) {
   if (value !== undefined && value !== null && typeof value !== "function") {
@@ -146,6 +154,7 @@ module.exports = {
   optionsWith,
   requireArray,
   requireBytes,
+  requireFunction,
   requireNumber,
   requireObject,
   requireString,

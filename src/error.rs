@@ -39,6 +39,9 @@ pub enum Error {
     /// A file would have to be overwritten.
     #[error("File already exists: {}", .0.display())]
     AlreadyExists(PathBuf),
+    /// A file in which neither header nor entry can be read.
+    #[error("Not a session file: {}", .0.display())]
+    InvalidSession(PathBuf),
     /// The system accepted none of the bytes, which only odd devices do. The text is part of the
     /// contract.
     #[error("Short write")]
@@ -97,6 +100,7 @@ impl Error {
         match self {
             Self::Io { source, .. } | Self::Rename { source, .. } => system_code(source).0,
             Self::AlreadyExists(_) => "EEXIST",
+            Self::InvalidSession(_) => "INVALID_SESSION_FILE",
             Self::ShortWrite(_) => "SHORT_WRITE",
             Self::WriterClosed => "WRITER_CLOSED",
             Self::EntryUnreadable { .. } => "ENTRY_UNREADABLE",
@@ -111,6 +115,7 @@ impl Error {
             Self::Io { path, .. }
             | Self::Rename { from: path, .. }
             | Self::AlreadyExists(path)
+            | Self::InvalidSession(path)
             | Self::ShortWrite(path)
             | Self::EntryUnreadable { path, .. }
             | Self::Database { path, .. } => Some(path),

@@ -10,6 +10,16 @@ const MOST_THREADS: usize = 16;
 /// Applies `work` to every item, on as many threads as the machine runs at once, and gives the
 /// results in the order of the items. No more items than threads are in progress at any time.
 pub fn map_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    map_parallel_with(items, || (), |(), item| work(item))
+}
+
+/// Like [`map_parallel`]; each thread makes a state for itself, a buffer for example, and hands it to
+/// its calls of `work` one after the other.
+pub fn map_parallel_with<T: Sync, S, R: Send>(
+    items: &[T],
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &T) -> R + Sync,
+) -> Vec<R> {
     let threads = thread::available_parallelism()
         .map_or(1, NonZero::get)
         .min(items.len())
@@ -17,12 +27,13 @@ pub fn map_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut results = Vec::new();
+        let mut state = state();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else {
                 return results;
             };
-            results.push((at, work(item)));
+            results.push((at, work(&mut state, item)));
         }
     };
     let mut results = thread::scope(|scope| {
@@ -56,6 +67,22 @@ mod tests {
             items.iter().map(|item| item * 2).collect::<Vec<_>>()
         );
         assert!(map_parallel(&[] as &[usize], |item| *item).is_empty());
+    }
+
+    #[test]
+    fn threads_keep_their_state() {
+        let items: Vec<usize> = (0..1000).collect();
+        let counts = map_parallel_with(
+            &items,
+            || 0,
+            |count, _| {
+                *count += 1;
+                *count
+            },
+        );
+        let firsts = counts.iter().filter(|&&count| count == 1).count();
+        assert!(firsts <= MOST_THREADS);
+        assert!(counts.iter().max() >= Some(&(items.len() / MOST_THREADS)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-/** What is wrong with session files. */
+/** What is wrong with session files, and copies without it. */
 
 /** A kind of damage. `docs/command-line.md` explains them. */
 export type SessionFindingKind =
@@ -80,3 +80,38 @@ export declare function examineSession(
   filePath: string,
   options?: { blobsDir?: string | null | undefined },
 ): Promise<SessionExamination>;
+
+/** Outcome of {@link repairSession}. */
+export interface SessionRepair {
+  /** The copy. */
+  path: string;
+  /** Entries in it. */
+  entries: number;
+  /** Entries that shared their lines with other bytes. */
+  recoveredEntries: number;
+  /** Entries that hang from another parent than in the original. */
+  relinkedEntries: number;
+  /** Entries that got a new id. */
+  renamedEntries: number;
+  /** Entries left out because the same is there once more. */
+  duplicatesLeftOut: number;
+  /** Bytes left out because nothing can be made of them. */
+  bytesLeftOut: number;
+  /** The header had to be made. */
+  headerMade: boolean;
+}
+
+/**
+ * Writes a repaired copy of a session file. Promise; the file itself is only read, and an existing file
+ * is never replaced. Whole entries are copied byte for byte; `docs/command-line.md` says what changes.
+ *
+ * @param output The copy; by default `<name>.repaired.jsonl` beside the file.
+ * @param options `cwd`: working directory for a header that has to be made, by default the process's.
+ * @throws (rejects) `EEXIST` when there is something at `output`, `INVALID_SESSION_FILE` when nothing can
+ * be read in the file; then nothing is written.
+ */
+export declare function repairSession(
+  filePath: string,
+  output?: string,
+  options?: { cwd?: string | undefined },
+): Promise<SessionRepair>;

@@ -20,9 +20,18 @@ export interface SessionInfo {
   modified: Date;
   /** Messages of all roles. */
   messageCount: number;
-  /** Text of the first user message, or `(no messages)`. */
+  /**
+   * Text of the first user message, or `(no messages)`. Of one of more than 4 KB, the rest is read from
+   * the file when this is first read, like {@link allMessagesText}.
+   */
   firstMessage: string;
-  /** Text of all user and assistant messages, joined by spaces; can be megabytes. */
+  /**
+   * Text of all user and assistant messages, joined by spaces; can be megabytes. It is read from the
+   * file when this property is first read, synchronously, and kept from then on; spreads,
+   * `JSON.stringify` and the like read it. What was appended after the listing is not part of it. If
+   * another file has taken the place of the one that was listed, it is that file's text; if there is
+   * none, the first message, and the logger is told.
+   */
   allMessagesText: string;
 }
 

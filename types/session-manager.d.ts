@@ -216,6 +216,16 @@ export declare class SessionManager {
    */
   close(): Promise<void>;
 
+  /**
+   * Asks to be told when something cannot be written in the background: `callback` gets the error that
+   * {@link flush} rejects with, in a microtask, once until everything is written again. An error that
+   * is there already is told too. Belongs to the manager, whatever session it works on. Synchronous.
+   *
+   * @param callback What it throws or rejects with goes to the logger.
+   * @returns A function that ends this; may be called again.
+   */
+  onPersistenceError(callback: (error: Error) => void): () => void;
+
   /** Whether this manager keeps its session in a file. Synchronous. */
   isPersisted(): boolean;
 

@@ -5,11 +5,13 @@
 const { version } = require("../../package.json");
 const { UsageError, helpOf, parse } = require("./arguments.js");
 const doctor = require("./doctor.js");
+const list = require("./list.js");
+const show = require("./show.js");
 const { EXIT, Terminal, printable } = require("./terminal.js");
 
 const NAME = "session-manager-native";
 
-const commands = { doctor };
+const commands = { doctor, list, show };
 
 function overview() {
   const width = Math.max(...Object.keys(commands).map((name) => name.length));

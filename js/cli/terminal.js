@@ -5,11 +5,11 @@
 /** Exit codes; part of the contract. */
 const EXIT = { fine: 0, findings: 1, usage: 2, unreadable: 3 };
 
-/** Text of others, with the characters escaped that control a terminal. Lines stay lines. */
+/** Text of others, with the characters escaped that control a terminal. Tabs and lines stay. */
 function printable(text) {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-    /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
@@ -17,6 +17,15 @@ function printable(text) {
 /** The same for a text that is to stay on one line. */
 function oneLine(text) {
   return printable(text.replace(/[\t\n\r]+/g, " "));
+}
+
+/** The beginning of a text that is longer than some UTF-16 units; no character is split. */
+function cut(text, width) {
+  if (text.length <= width) {
+    return text;
+  }
+  const end = /[\ud800-\udbff]/.test(text[width - 2]) ? width - 2 : width - 1;
+  return `${text.slice(0, end)}…`;
 }
 
 /** A JSON document for programs, which a terminal can show too. */
@@ -39,6 +48,11 @@ class Terminal {
     this.#stdout = stdout;
     this.#stderr = stderr;
     this.#colours = Boolean(stdout.isTTY) && !env.NO_COLOR && env.TERM !== "dumb";
+  }
+
+  /** Columns of the terminal; undefined where there is none. */
+  get width() {
+    return this.#stdout.isTTY ? this.#stdout.columns : undefined;
   }
 
   /** Text in a style, where there are colours. */
@@ -87,4 +101,4 @@ function write(stream, text) {
   });
 }
 
-module.exports = { EXIT, Terminal, oneLine, printable };
+module.exports = { EXIT, Terminal, cut, oneLine, printable };

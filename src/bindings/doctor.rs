@@ -1,12 +1,17 @@
 //! Examining session files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use napi_derive::napi;
 
+use super::SNOWFLAKES;
 use super::catalog::{messages, text_of};
 use super::task::{Promised, run_blocking};
+use crate::doctor::repair::{self, Needs};
 use crate::doctor::{self, Options, beside, report};
+use crate::journal::load::IdSource;
+use crate::storage::disk::{Disk, OsDisk};
 
 /// Session files in a folder, and what was left between them.
 #[napi(object, object_from_js = false)]
@@ -56,5 +61,33 @@ pub fn examine_folder(dir: String) -> napi::Result<Promised<FolderContents>> {
             })
         },
         |_, contents| Ok(contents),
+    )
+}
+
+/// Writes a repaired copy of a session file to a new path and tells what was done, as JSON. `now` is in
+/// milliseconds since 1970, `timestamp` the same as text; they and `cwd` are for made headers.
+#[napi(catch_unwind, ts_return_type = "Promise<string>")]
+pub fn repair_session(
+    path: String,
+    output: String,
+    cwd: String,
+    now: f64,
+    timestamp: String,
+) -> napi::Result<Promised<String>> {
+    run_blocking(
+        move || {
+            let needs = Needs {
+                ids: IdSource {
+                    snowflakes: &SNOWFLAKES,
+                    now,
+                },
+                timestamp,
+                cwd,
+            };
+            let disk: Arc<dyn Disk> = Arc::new(OsDisk);
+            let done = repair::repair(&disk, Path::new(&path), Path::new(&output), &needs)?;
+            Ok(json_text(report::repair(&done)))
+        },
+        |_, json| Ok(json),
     )
 }

@@ -5,14 +5,17 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::JsString;
 use napi::bindgen_prelude::{Either, Env};
 use napi_derive::napi;
 
 use super::error::{OrThrow, to_js};
 use super::session_core::SessionCore;
 use super::task::{Promised, run_blocking};
+use super::text;
 use crate::Error;
-use crate::journal::queue::{Done, Journal, Op, Pending};
+use crate::journal::outline::Outline;
+use crate::journal::queue::{DIRECT_BYTES, Done, Journal, Op, Pending};
 use crate::journal::rewrite::Content;
 use crate::session::Slot;
 use crate::storage::blob::BlobStore;
@@ -73,12 +76,29 @@ impl SessionJournal {
     /// the call returns; the result then is the outcome, otherwise a ticket.
     #[napi(catch_unwind)]
     pub fn append(&self, env: &Env, entries: Vec<String>) -> napi::Result<Either<bool, u32>> {
+        self.append_texts(env, entries.into_iter().map(String::into_bytes).collect())
+    }
+
+    /// Like `append`, for texts that have `marker` (a string that nothing else contains) in the place
+    /// of long strings; these are given in the order of the markers.
+    #[napi(catch_unwind)]
+    pub fn append_outlined(
+        &self,
+        env: &Env,
+        entries: Vec<String>,
+        strings: Vec<JsString<'_>>,
+        marker: String,
+    ) -> napi::Result<Either<bool, u32>> {
         let entries = entries.into_iter().map(String::into_bytes).collect();
-        match self.journal.append_now(entries) {
-            Ok(done) => Ok(Either::A(done == Done::NeedsRewrite)),
-            Err((Some(error), _)) => Err(to_js(env, &error)),
-            Err((None, entries)) => Ok(Either::B(self.submit(Op::Append(entries)))),
+        let strings = strings
+            .into_iter()
+            .map(text::units)
+            .collect::<Result<_, _>>()?;
+        let outlines = Outline::of(entries, strings, &marker).or_throw(env)?;
+        if outlines.iter().map(Outline::size).sum::<usize>() > DIRECT_BYTES {
+            return Ok(Either::B(self.submit(Op::AppendOutlined(outlines))));
         }
+        self.append_texts(env, outlines.into_iter().map(Outline::into_json).collect())
     }
 
     /// Appends entries before the call returns, after everything that is queued; for the end of a
@@ -133,6 +153,12 @@ impl SessionJournal {
         self.submit(Op::Close)
     }
 
+    /// Gives the descriptor back before the call returns if there is no work; tells whether it did.
+    #[napi(catch_unwind)]
+    pub fn close_now(&self) -> bool {
+        self.journal.close_now()
+    }
+
     /// The outcome of a ticket, off-thread. Each ticket can be waited for once.
     #[napi(catch_unwind, ts_return_type = "Promise<boolean>")]
     pub fn wait(&self, ticket: u32) -> napi::Result<Promised<bool>> {
@@ -144,6 +170,14 @@ impl SessionJournal {
             },
             |_, done| Ok(done == Done::NeedsRewrite),
         )
+    }
+
+    fn append_texts(&self, env: &Env, entries: Vec<Vec<u8>>) -> napi::Result<Either<bool, u32>> {
+        match self.journal.append_now(entries) {
+            Ok(done) => Ok(Either::A(done == Done::NeedsRewrite)),
+            Err((Some(error), _)) => Err(to_js(env, &error)),
+            Err((None, entries)) => Ok(Either::B(self.submit(Op::Append(entries)))),
+        }
     }
 
     fn submit(&self, op: Op) -> u32 {

@@ -4,85 +4,100 @@ use std::path::Path;
 use std::sync::Arc;
 
 use napi::JsString;
-use napi::bindgen_prelude::{Either, Env, Utf16String};
+use napi::bindgen_prelude::{Env, Utf16String};
 use napi_derive::napi;
 
+use super::LISTED;
 use super::catalog::{EnvironmentValues, messages, text_of};
 use super::error::OrThrow;
 use super::task::{Promised, run_blocking};
-use super::text;
+use super::text::{self, AnyText, JsonText};
+use crate::Result;
 use crate::catalog::Environment;
-use crate::catalog::describe::{self, Description};
+use crate::catalog::describe::{self, Said};
 use crate::catalog::fuzzy::{self, Query};
 use crate::catalog::list::{self, Listed};
 use crate::catalog::project::Project;
 use crate::catalog::recent::{self, Recent};
 use crate::catalog::resume::{self, Candidate};
+use crate::catalog::row::{self, Entry};
 use crate::catalog::scan::{Scan, Scope};
-use crate::catalog::text::Text;
+use crate::journal::lines::Lines;
 
-/// A text with its halves of surrogate pairs.
-type JsText = Either<String, Utf16String>;
-
-/// A session in a listing. The facade makes a `SessionInfo` of it.
+/// What a listing shows of a session whose text is at hand.
 #[napi(object, object_from_js = false)]
-pub struct SessionSummary {
-    pub path: String,
-    /// JSON text of the header.
-    pub header: Option<JsText>,
-    /// For headers without a usable id: the one in the file name.
-    pub fallback_id: String,
-    /// For sessions without header: when they were created, milliseconds since 1970 or NaN.
-    pub fallback_created: f64,
-    /// Title in the slot before the header, maybe empty.
-    pub slot_title: Option<JsText>,
-    pub short_summary: Option<JsText>,
-    pub message_count: u32,
-    pub first_message: Option<JsText>,
-    pub all_messages_text: JsText,
-    /// Milliseconds since 1970 with a fraction; absent when the text did not come from a file.
-    pub modified: Option<f64>,
-    /// How well it matches, lower is better; 0 without a query.
-    pub score: f64,
+pub struct TextSummary {
+    /// See `SessionListing.rows`.
+    pub row: JsonText,
+    pub all_messages_text: AnyText,
 }
 
-impl SessionSummary {
-    fn new(path: &Path, modified: Option<f64>, description: Description) -> Self {
-        let optional = |bytes: Option<Vec<u8>>| bytes.map(js_text);
-        let header = description.header.map(|header| header.text);
-        let created = describe::time_in_name(path);
-        Self {
-            path: text_of(path),
-            fallback_id: describe::id_in_name(path),
-            fallback_created: if created.is_nan() {
-                modified.unwrap_or(f64::NAN)
-            } else {
-                created
-            },
-            header: optional(header),
-            slot_title: optional(description.slot_title),
-            short_summary: optional(description.short_summary),
-            message_count: description.message_count,
-            first_message: optional(description.first_message),
-            all_messages_text: js_text(description.text),
-            modified,
-            score: 0.0,
-        }
+/// Sessions that were found. Holds what is shown of them, and where to read the rest.
+#[napi]
+pub struct SessionListing {
+    sessions: Arc<Vec<Listed>>,
+    scores: Vec<f64>,
+    failures: Vec<String>,
+}
+
+#[napi]
+impl SessionListing {
+    /// How many there are.
+    #[napi(getter, catch_unwind)]
+    pub fn count(&self) -> u32 {
+        self.sessions.len() as u32
     }
-}
 
-impl From<Listed> for SessionSummary {
-    fn from(listed: Listed) -> Self {
-        let modified = Some(listed.modified.millis());
-        Self::new(&listed.path, modified, listed.description)
+    /// How well they match, lower is better; 0 without a query.
+    #[napi(getter, catch_unwind)]
+    pub fn scores(&self) -> Vec<f64> {
+        self.scores.clone()
     }
-}
 
-/// Sessions, newest first, and messages about what could not be read.
-#[napi(object, object_from_js = false)]
-pub struct SessionSummaries {
-    pub sessions: Vec<SessionSummary>,
-    pub failures: Vec<String>,
+    /// Messages about what could not be read.
+    #[napi(getter, catch_unwind)]
+    pub fn failures(&self) -> Vec<String> {
+        self.failures.clone()
+    }
+
+    /// JSON text of some of the sessions, an array of arrays; `src/catalog/row.rs` tells what is in
+    /// them.
+    #[napi(catch_unwind, ts_return_type = "Promise<string>")]
+    pub fn rows(&self, from: u32, count: u32) -> napi::Result<Promised<JsonText>> {
+        let sessions = Arc::clone(&self.sessions);
+        let work = move || {
+            let chosen = sessions.iter().skip(from as usize).take(count as usize);
+            Ok(JsonText::new(row::join(chosen.map(|it| &*it.entry.row))))
+        };
+        run_blocking(work, |_, text| Ok(text))
+    }
+
+    /// What was said in a session, read from its file. Blocks.
+    #[napi(catch_unwind)]
+    pub fn text(&self, env: &Env, at: u32) -> napi::Result<Option<AnyText>> {
+        self.read(env, at, |session| {
+            list::said_in(&session.path, &session.version).map(|said| Some(AnyText(said.0)))
+        })
+    }
+
+    /// The whole first message of a session, read from its file; `None` (`null`) when it has none any
+    /// more. Blocks.
+    #[napi(catch_unwind)]
+    pub fn first_message(&self, env: &Env, at: u32) -> napi::Result<Option<AnyText>> {
+        self.read(env, at, |session| {
+            list::first_message_of(&session.path, &session.version).map(|text| text.map(AnyText))
+        })
+    }
+
+    fn read(
+        &self,
+        env: &Env,
+        at: u32,
+        read: impl FnOnce(&Listed) -> Result<Option<AnyText>>,
+    ) -> napi::Result<Option<AnyText>> {
+        let session = self.sessions.get(at as usize);
+        session.map_or(Ok(None), |session| read(session).or_throw(env))
+    }
 }
 
 /// Paths of session files, and messages about directories that could not be read.
@@ -111,13 +126,6 @@ impl From<Recent> for RecentSummary {
     }
 }
 
-fn js_text(wtf8: Vec<u8>) -> JsText {
-    match Text::from_wtf8(wtf8) {
-        Text::Utf8(text) => Either::A(text),
-        Text::Utf16(units) => Either::B(units.into()),
-    }
-}
-
 /// Sessions being read, step by step.
 #[napi]
 pub struct SessionScan {
@@ -129,7 +137,7 @@ impl SessionScan {
         let query = query.map(text::from_js).transpose()?;
         let query = query.map(|query| Query::new(&query));
         Ok(Self {
-            scan: Arc::new(Scan::new(scope, query)),
+            scan: Arc::new(Scan::new(scope, query, Arc::clone(&LISTED))),
         })
     }
 }
@@ -184,20 +192,19 @@ impl SessionScan {
     }
 
     /// What was found, at most `limit` sessions: best first, then newest first. Empties the scan.
-    #[napi(catch_unwind)]
-    pub fn take(&self, limit: f64) -> SessionSummaries {
-        // Saturates: infinity is the largest count, NaN none.
-        let (scores, listing) = self.scan.take(limit as usize);
-        let sessions = listing.sessions.into_iter().zip(scores);
-        SessionSummaries {
-            sessions: sessions
-                .map(|(session, score)| SessionSummary {
-                    score,
-                    ..session.into()
-                })
-                .collect(),
-            failures: messages(&listing.failures),
-        }
+    #[napi(catch_unwind, ts_return_type = "Promise<SessionListing>")]
+    pub fn take(&self, limit: f64) -> napi::Result<Promised<SessionListing>> {
+        let scan = Arc::clone(&self.scan);
+        let work = move || {
+            // Saturates: infinity is the largest count, NaN none.
+            let (scores, listing) = scan.take(limit as usize);
+            Ok(SessionListing {
+                sessions: Arc::new(listing.sessions),
+                scores,
+                failures: messages(&listing.failures),
+            })
+        };
+        run_blocking(work, |_, listing| Ok(listing))
     }
 }
 
@@ -219,16 +226,20 @@ pub fn find_all_session_files(
 }
 
 /// What a listing shows of a session whose text is at hand, or `None` (`null`) when it is none.
-#[napi(catch_unwind, ts_return_type = "Promise<SessionSummary | null>")]
+#[napi(catch_unwind, ts_return_type = "Promise<TextSummary | null>")]
 pub fn describe_session_text(
     path: String,
     text: String,
-) -> napi::Result<Promised<Option<SessionSummary>>> {
+) -> napi::Result<Promised<Option<TextSummary>>> {
     let work = move || {
+        let mut said = Said::default();
+        let mut lines = Lines::sized(text.as_bytes(), text.len() as u64);
         // Reading from memory cannot fail.
-        let description =
-            describe::describe(text.as_bytes(), text.len() as u64).unwrap_or_default();
-        Ok(description.map(|it| SessionSummary::new(Path::new(&path), None, it)))
+        let description = describe::describe(&mut lines, Some(&mut said)).unwrap_or_default();
+        Ok(description.map(|description| TextSummary {
+            row: JsonText::new(Entry::whole(Path::new(&path), &description).row.into()),
+            all_messages_text: AnyText(said.0),
+        }))
     };
     run_blocking(work, |_, summary| Ok(summary))
 }

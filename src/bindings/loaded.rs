@@ -11,9 +11,12 @@ use super::task::{Promised, run_blocking};
 use crate::Result;
 use crate::background::Background;
 use crate::journal::load::{self, IdSource, LoadReport, Loaded, Outcome};
+use crate::journal::succession;
 use crate::journal::tail::{self, Opened, Reach, Tail};
 use crate::journal::texts::TextTable;
 use crate::session::Tree;
+use crate::storage::disk::{Disk, OsDisk};
+use crate::storage::leftovers::remove_old;
 
 /// Numbers of a load, as `getLoadReport` gives them.
 #[napi(object, object_from_js = false)]
@@ -73,9 +76,14 @@ pub struct LoadedSession {
 }
 
 impl LoadedSession {
-    pub(super) fn from_file(path: PathBuf, now: f64) -> napi::Result<Promised<Self>> {
+    pub(super) fn from_file(
+        path: PathBuf,
+        now: f64,
+        blobs_dir: Option<PathBuf>,
+    ) -> napi::Result<Promised<Self>> {
         run_blocking(
             move || {
+                prepare(&path, now, blobs_dir.as_deref());
                 let outcome = load::load_file(&path, &ids(now))?;
                 Ok((outcome, path))
             },
@@ -86,10 +94,12 @@ impl LoadedSession {
     pub(super) fn from_end_of_file(
         path: PathBuf,
         now: f64,
+        blobs_dir: Option<PathBuf>,
         reach: Reach,
     ) -> napi::Result<Promised<Self>> {
         run_blocking(
             move || {
+                prepare(&path, now, blobs_dir.as_deref());
                 let opened = tail::open_file(&path, &ids(now), reach)?;
                 Ok((opened, path))
             },
@@ -165,6 +175,18 @@ impl LoadedSession {
             (whole.tree, whole.texts)
         }))
     }
+}
+
+/// Removes what killed processes left long ago beside a session and among the blobs, and completes
+/// what they had begun with the session.
+fn prepare(path: &Path, now: f64, blobs_dir: Option<&Path>) {
+    let dirs = [path.parent(), blobs_dir];
+    for dir in dirs.into_iter().flatten() {
+        remove_old(&OsDisk, dir, now);
+    }
+    let disk: Arc<dyn Disk> = Arc::new(OsDisk);
+    // What cannot be completed now, because nothing can be written, is for a later time.
+    let _ = succession::recover(&disk, path);
 }
 
 fn ids(now: f64) -> IdSource<'static> {

@@ -24,9 +24,13 @@ mod task;
 mod teardown;
 mod text;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
+use crate::catalog::cache::Cache;
 use crate::session::snowflake::SnowflakeGenerator;
 
 /// One sequence for all environments of the process, so that ids made in it do not repeat.
 static SNOWFLAKES: LazyLock<SnowflakeGenerator> = LazyLock::new(SnowflakeGenerator::default);
+
+/// What files said when they were listed, for all environments of the process: true whoever asks.
+static LISTED: LazyLock<Arc<Cache>> = LazyLock::new(Arc::default);

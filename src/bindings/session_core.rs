@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use napi::JsString;
 use napi::bindgen_prelude::{
-    Either, Either4, Env, Float64Array, Null, Uint8Array, Uint32Array, Undefined,
+    Either, Either4, Env, Float64Array, Null, ObjectFinalize, Uint8Array, Uint32Array, Undefined,
 };
 use napi_derive::napi;
 
@@ -34,7 +34,7 @@ pub(super) type JsId<'a> = Either<JsString<'a>, f64>;
 pub(super) type JsParent<'a> = Either4<JsString<'a>, f64, Null, Undefined>;
 
 /// The tree of one session.
-#[napi]
+#[napi(custom_finalize)]
 pub struct SessionCore {
     tree: RefCell<Arc<Tree>>,
     texts: RefCell<SharedTexts>,
@@ -42,6 +42,17 @@ pub struct SessionCore {
     missing: RefCell<Vec<Missing>>,
     /// Where the last call of `readTexts` stopped.
     next_text: Cell<u32>,
+    /// Bytes of native memory that the engine was told of: it decides by them when to collect.
+    reported: Cell<i64>,
+}
+
+impl ObjectFinalize for SessionCore {
+    fn finalize(self, env: Env) -> napi::Result<()> {
+        match self.reported.get() {
+            0 => Ok(()),
+            bytes => env.adjust_external_memory(-bytes).map(|_| ()),
+        }
+    }
 }
 
 #[napi]
@@ -55,6 +66,7 @@ impl SessionCore {
             blobs: BlobStore::new(PathBuf::from(blobs_dir)),
             missing: RefCell::default(),
             next_text: Cell::default(),
+            reported: Cell::default(),
         }
     }
 
@@ -73,13 +85,20 @@ impl SessionCore {
 
     /// A session that was read. It can be taken once.
     #[napi(catch_unwind)]
-    pub fn from_loaded(loaded: &LoadedSession, blobs_dir: String) -> SessionCore {
+    pub fn from_loaded(
+        env: &Env,
+        loaded: &LoadedSession,
+        blobs_dir: String,
+    ) -> napi::Result<SessionCore> {
         let core = Self::new(blobs_dir);
         if let Some(session) = loaded.take() {
+            let bytes = session.tree.memory() + session.texts.memory();
+            core.reported.set(bytes as i64);
+            env.adjust_external_memory(bytes as i64)?;
             *core.tree.borrow_mut() = Arc::new(session.tree);
             *core.texts.borrow_mut() = SharedTexts::new(session.texts);
         }
-        core
+        Ok(core)
     }
 
     /// Takes over all entries of a session of which only the last ones are known: those before them
@@ -87,6 +106,8 @@ impl SessionCore {
     #[napi(catch_unwind)]
     pub fn complete(&self, env: &Env, loaded: &LoadedSession) -> napi::Result<()> {
         if let Some((tree, texts)) = loaded.take_whole().or_throw(env)? {
+            let bytes = (tree.memory() + texts.memory()) as i64;
+            env.adjust_external_memory(bytes - self.reported.replace(bytes))?;
             *self.tree.borrow_mut() = Arc::new(tree);
             *self.texts.borrow_mut() = SharedTexts::new(texts);
         }
@@ -108,6 +129,7 @@ impl SessionCore {
             blobs: self.blobs.clone(),
             missing: RefCell::default(),
             next_text: Cell::default(),
+            reported: Cell::default(),
         }
     }
 
@@ -393,6 +415,7 @@ impl SessionCore {
             blobs: self.blobs.clone(),
             missing: RefCell::default(),
             next_text: Cell::default(),
+            reported: Cell::default(),
         };
         if let Some(record) = tree.record(slot) {
             let branch = tree.branch(record.id);
@@ -408,22 +431,35 @@ impl SessionCore {
         core
     }
 
-    /// Reads a session file off-thread; of a long one only the last entries, if that is enough for a
-    /// context.
+    /// Gives back the descriptor of the file from which texts are read; they can still be read.
+    #[napi(catch_unwind)]
+    pub fn give_back(&self, env: &Env) -> napi::Result<()> {
+        self.texts().give_back().or_throw(env)
+    }
+
+    /// Reads a session file off-thread like `load`; of a long one only the last entries, if that is
+    /// enough for a context.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
     pub fn open(
         path: String,
         now: f64,
+        blobs_dir: Option<String>,
         reach: Option<JsReach>,
     ) -> napi::Result<Promised<LoadedSession>> {
+        let blobs_dir = blobs_dir.map(PathBuf::from);
         let reach = reach.map_or_else(Reach::default, Reach::from);
-        LoadedSession::from_end_of_file(PathBuf::from(path), now, reach)
+        LoadedSession::from_end_of_file(PathBuf::from(path), now, blobs_dir, reach)
     }
 
-    /// Reads a session file off-thread.
+    /// Reads a session file off-thread. Removes what killed processes left long ago in its directory
+    /// and, if given, among the blobs.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
-    pub fn load(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
-        LoadedSession::from_file(PathBuf::from(path), now)
+    pub fn load(
+        path: String,
+        now: f64,
+        blobs_dir: Option<String>,
+    ) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::from_file(PathBuf::from(path), now, blobs_dir.map(PathBuf::from))
     }
 
     /// Reads the text of a session that is not kept in a file of its own.

@@ -2,8 +2,9 @@
 //!
 //! The pass sees the same values as opening the session does: it uses the loader's line reader, so
 //! torn, glued and foreign lines are treated alike. Memory is one buffer that grows to the longest
-//! line, and the texts of the result.
+//! line, and the texts of the result. What was said is collected for those only who ask for it.
 
+use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -30,9 +31,11 @@ pub struct Description {
     pub message_count: u32,
     /// The first text that the user wrote.
     pub first_message: Option<Vec<u8>>,
-    /// All texts of the user and the assistant, on all branches, joined with spaces.
-    pub text: Vec<u8>,
 }
+
+/// All texts of the user and the assistant, on all branches, joined with spaces. WTF-8.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said(pub Vec<u8>);
 
 /// The header of a session file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,15 +67,27 @@ impl Description {
     pub fn cwd(&self) -> Option<&str> {
         self.header.as_ref()?.cwd.as_deref()
     }
+}
 
-    fn add_text(&mut self, text: &[u8]) {
-        if self.text.len() + text.len() < LONGEST_TEXT {
-            if !self.text.is_empty() {
-                self.text.push(b' ');
+impl Said {
+    fn add(&mut self, text: &[u8]) {
+        if self.0.len() + text.len() < LONGEST_TEXT {
+            if !self.0.is_empty() {
+                self.0.push(b' ');
             }
-            self.text.extend_from_slice(text);
+            self.0.extend_from_slice(text);
         }
     }
+}
+
+/// Whose texts are decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// The user's and the assistant's.
+    All,
+    /// The user's, until one is found that is not empty.
+    First,
+    Nothing,
 }
 
 /// What is kept of one value while the line it stands in is in memory.
@@ -91,27 +106,27 @@ struct Found {
 }
 
 impl Found {
-    fn new(line: &Line<'_>) -> Self {
+    fn new(line: &Line<'_>, wanted: Wanted) -> Self {
         Self {
             is_complete: line.is_complete(),
             is_evidence: line.is_evidence(),
-            item: Item::new(line),
+            item: Item::new(line, wanted),
         }
     }
 }
 
 impl Item {
-    fn new(line: &Line<'_>) -> Self {
+    fn new(line: &Line<'_>, wanted: Wanted) -> Self {
         if line.is("session") {
             return Self::Header(Header::new(line));
         }
         match (&line.message, line.title, line.short_summary) {
             (Some(message), ..) if line.is("message") => Self::Message {
                 from_user: message.is_from_user(),
-                text: if message.is_conversation() {
-                    message.text()
-                } else {
-                    Vec::new()
+                text: match wanted {
+                    Wanted::All if message.is_conversation() => message.text(),
+                    Wanted::First if message.is_from_user() => message.text(),
+                    _ => Vec::new(),
                 },
             },
             (_, _, Some(summary)) if line.is("compaction") => {
@@ -124,18 +139,35 @@ impl Item {
 }
 
 /// Reads a session to its end. `None` when it is none: neither a header with an id nor anything that
-/// is surely an entry. `length` is a guess, in bytes.
-pub fn describe(source: impl Read, length: u64) -> io::Result<Option<Description>> {
-    let mut lines = Lines::sized(source, length);
+/// is surely an entry. `said` gets what was said, if it is wanted.
+pub fn describe(
+    lines: &mut Lines<impl Read>,
+    mut said: Option<&mut Said>,
+) -> io::Result<Option<Description>> {
     let mut description = Description::default();
     let (mut is_first, mut has_entries) = (true, false);
-    let parse = |cursor: &mut crate::json::Cursor<'_>| Ok(Found::new(&line::read(cursor)?));
+    let wanted = Cell::new(match said {
+        Some(_) => Wanted::All,
+        None => Wanted::First,
+    });
+    let parse = |cursor: &mut crate::json::Cursor<'_>| {
+        let line = line::read(cursor)?;
+        Ok(Found::new(&line, wanted.get()))
+    };
     while let Some(piece) = lines.next(parse, |found: &Found| found.is_complete)? {
         let Piece::Value { value: found, .. } = piece else {
             continue;
         };
         has_entries |= found.is_evidence;
+        if let (Some(said), Item::Message { text, .. }) = (said.as_deref_mut(), &found.item)
+            && !text.is_empty()
+        {
+            said.add(text);
+        }
         take(&mut description, found.item, is_first);
+        if wanted.get() == Wanted::First && description.first_message.is_some() {
+            wanted.set(Wanted::Nothing);
+        }
         is_first = false;
     }
     let has_id = description.header.as_ref().is_some_and(|it| it.has_id);
@@ -152,15 +184,30 @@ fn take(description: &mut Description, item: Item, is_first: bool) {
         Item::ShortSummary(summary) => description.short_summary = Some(summary),
         Item::Message { from_user, text } => {
             description.message_count += 1;
-            if !text.is_empty() {
-                description.add_text(&text);
-                if from_user {
-                    description.first_message.get_or_insert(text);
-                }
+            if from_user && !text.is_empty() {
+                description.first_message.get_or_insert(text);
             }
         }
         Item::Title(_) | Item::Other => {}
     }
+}
+
+/// The first text that the user wrote, of a session of which only the beginning is read. `None` when
+/// there is none.
+pub fn first_message(lines: &mut Lines<impl Read>) -> io::Result<Option<Vec<u8>>> {
+    let parse = |cursor: &mut crate::json::Cursor<'_>| {
+        let line = line::read(cursor)?;
+        Ok(Found::new(&line, Wanted::First))
+    };
+    while let Some(piece) = lines.next(parse, |found: &Found| found.is_complete)? {
+        if let Piece::Value { value, .. } = piece
+            && let Item::Message { text, .. } = value.item
+            && !text.is_empty()
+        {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
 }
 
 /// The id in a session's file name (`<time>_<id>.jsonl`), for sessions whose header has none; the
@@ -205,17 +252,34 @@ mod tests {
         )
     }
 
+    /// Collecting what was said changes nothing else.
+    fn read(text: &str) -> (Option<Description>, Said) {
+        let mut said = Said::default();
+        let mut lines = Lines::new(text.as_bytes());
+        let description = describe(&mut lines, Some(&mut said)).unwrap();
+        assert_eq!(
+            describe(&mut Lines::new(text.as_bytes()), None).unwrap(),
+            description
+        );
+        let first = first_message(&mut Lines::new(text.as_bytes())).unwrap();
+        if let Some(description) = &description {
+            assert_eq!(first, description.first_message);
+        }
+        (description, said)
+    }
+
     fn described(text: &str) -> Option<Description> {
-        describe(text.as_bytes(), 0).unwrap()
+        read(text).0
     }
 
     fn summary(text: &str) -> (u32, String, String) {
-        let it = described(text).unwrap();
+        let (it, said) = read(text);
+        let it = it.unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (
             it.message_count,
             text(it.first_message.unwrap_or_default()),
-            text(it.text),
+            text(said.0),
         )
     }
 
@@ -325,7 +389,7 @@ mod tests {
     #[test]
     fn halves_of_surrogate_pairs_are_kept() {
         let text = format!("{HEADER}\n{}", message("user", r#""a\ud83d""#));
-        assert_eq!(described(&text).unwrap().text, b"a\xed\xa0\xbd");
+        assert_eq!(read(&text).1.0, b"a\xed\xa0\xbd");
     }
 
     #[test]

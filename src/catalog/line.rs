@@ -47,7 +47,9 @@ pub enum Id<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Message<'a> {
     role: Option<RawStr<'a>>,
-    content: Content<'a>,
+    /// Its content's JSON text; empty when it has none. Read when a text is asked for: most
+    /// messages are only counted.
+    content: &'a [u8],
 }
 
 #[derive(Debug, Clone, Default)]
@@ -89,7 +91,7 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Message<'_> {
+impl<'a> Message<'a> {
     /// True for what the user wrote.
     pub fn is_from_user(&self) -> bool {
         self.role.is_some_and(|role| role.is("user"))
@@ -102,7 +104,7 @@ impl Message<'_> {
 
     /// Its text as WTF-8: the content, or the texts of its text blocks joined with spaces.
     pub fn text(&self) -> Vec<u8> {
-        match &self.content {
+        match self.read_content() {
             Content::Unreadable => Vec::new(),
             Content::Text(text) => text.decode().into_owned(),
             Content::Blocks(blocks) => {
@@ -119,7 +121,7 @@ impl Message<'_> {
     /// Its text for naming a session: the content, or the first block's text that is a string,
     /// whatever the block's type.
     pub fn first_text(&self) -> Option<Vec<u8>> {
-        match &self.content {
+        match self.read_content() {
             Content::Unreadable => None,
             Content::Text(text) => Some(text.decode().into_owned()),
             Content::Blocks(blocks) => blocks
@@ -127,6 +129,11 @@ impl Message<'_> {
                 .find_map(|block| block.text)
                 .map(|text| text.decode().into_owned()),
         }
+    }
+
+    fn read_content(&self) -> Content<'a> {
+        // What is no value was refused with its line.
+        content(&mut Cursor::new(self.content)).unwrap_or_default()
     }
 }
 
@@ -178,7 +185,7 @@ fn id<'a>(cursor: &mut Cursor<'a>) -> Step<Id<'a>> {
 }
 
 /// Whether JavaScript takes the next value for true.
-fn is_true(mut cursor: Cursor<'_>) -> Step<bool> {
+pub(super) fn is_true(mut cursor: Cursor<'_>) -> Step<bool> {
     Ok(match cursor.kind()? {
         Kind::Object | Kind::Array | Kind::True => true,
         Kind::False | Kind::Null => false,
@@ -201,7 +208,10 @@ fn message<'a>(cursor: &mut Cursor<'a>) -> Step<Message<'a>> {
     cursor.object(|cursor, key| {
         match key.decode().as_ref() {
             b"role" => message.role = cursor.string_or_skip()?,
-            b"content" => message.content = content(cursor)?,
+            b"content" => {
+                let span = cursor.skip()?;
+                message.content = cursor.slice(span);
+            }
             _ => {
                 cursor.skip()?;
             }

@@ -1,36 +1,50 @@
-//! Listing sessions with what a picker shows of them.
+//! Listing sessions with what a picker shows of them, and reading what was said in them later.
 //!
-//! A description depends on nothing but the file's content, so whoever wants to keep descriptions
-//! may do so by path, inode, size and modification time, around [`describe_file`]. Many files are
-//! read by a [`Scan`](super::scan::Scan).
+//! A listing keeps no texts: [`said_in`] and [`first_message_of`] read them from the file when
+//! somebody asks for them, up to where it ended when it was listed. Many files are read by a
+//! [`Scan`](super::scan::Scan).
 
 use std::cmp::Ordering;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Take};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
+use std::time::SystemTime;
 
-use super::describe::{Description, describe};
+use super::cache::Cache;
+use super::describe::{Description, Said, describe, first_message};
 use super::encode::same_directory;
 use super::files::{open_regular, session_files_below};
-use super::stamp::{Stamp, newest_first};
+use super::row::Entry;
+use super::stamp::{Version, newest_first};
 use crate::error::IoContext;
+use crate::journal::lines::Lines;
 use crate::{Error, Result};
 
+/// Bytes that are read at once: few enough to stay in the processor's cache until they are looked at.
+const BUFFER: usize = 256 << 10;
+
 /// A session in a listing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Listed {
     /// Its file.
     pub path: PathBuf,
-    /// When it was last modified.
-    pub modified: Stamp,
-    /// What it says about itself.
-    pub description: Description,
+    /// Which version of the file was read.
+    pub version: Version,
+    /// What is shown of it.
+    pub entry: Arc<Entry>,
 }
 
 impl Listed {
     /// The order of listings.
     pub fn newest_first(left: &Self, right: &Self) -> Ordering {
-        newest_first(left.modified, &left.path, right.modified, &right.path)
+        newest_first(
+            left.version.modified,
+            &left.path,
+            right.version.modified,
+            &right.path,
+        )
     }
 }
 
@@ -57,22 +71,105 @@ pub fn find_all(roots: &[PathBuf], failures: &mut Vec<Error>) -> Result<Vec<Path
     Ok(files)
 }
 
-/// Reads one session file. `None` when it is no session. Stops with an error soon after `cancelled`
-/// is set.
-pub fn describe_file(path: &Path, cancelled: &AtomicBool) -> Result<Option<Listed>> {
+/// Reads session files one after the other, into the same buffer.
+pub struct Reader<'a> {
+    cancelled: &'a AtomicBool,
+    buffer: Vec<u8>,
+}
+
+/// What a file says.
+pub struct Seen {
+    /// Which version of it was read.
+    pub version: Version,
+    /// When it was looked at, before it was read.
+    pub at: SystemTime,
+    /// What it says about itself; `None` when it is no session.
+    pub description: Option<Description>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reading ends with an error soon after `cancelled` is set.
+    pub fn new(cancelled: &'a AtomicBool) -> Self {
+        Self {
+            cancelled,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// What is shown of a session, from the cache if that knows it. `None` when it is no session.
+    pub fn entry(&mut self, path: &Path, cache: &Cache) -> Result<Option<Listed>> {
+        let listed = |version, entry| Listed {
+            path: path.to_path_buf(),
+            version,
+            entry,
+        };
+        // What cannot be looked at is an error when it is opened.
+        if cache.has(path)
+            && let Ok(metadata) = std::fs::metadata(path)
+            && let version = Version::of(&metadata)
+            && let Some(known) = cache.get(path, &version)
+        {
+            return Ok(known.map(|entry| listed(version, entry)));
+        }
+        let seen = self.describe(path, None)?;
+        let modified = seen.version.modified;
+        let entry = seen
+            .description
+            .map(|description| Arc::new(Entry::new(path, modified, &description)));
+        cache.put(path, seen.version, seen.at, entry.clone());
+        Ok(entry.map(|entry| listed(seen.version, entry)))
+    }
+
+    /// What a session says; `said` gets what was said in it, if it is wanted.
+    pub fn describe(&mut self, path: &Path, said: Option<&mut Said>) -> Result<Seen> {
+        let file = open_regular(path)?;
+        // Taken before reading: what is read may be newer than its time, but never older.
+        let at = SystemTime::now();
+        let metadata = file.metadata().during("fstat", path)?;
+        let source = Cancellable {
+            source: (&file).take(metadata.len()),
+            cancelled: self.cancelled,
+        };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.resize(buffer.len().max(BUFFER), 0);
+        let mut lines = Lines::into_given(source, buffer);
+        let description = describe(&mut lines, said).during("read", path);
+        self.buffer = lines.into_buffer();
+        Ok(Seen {
+            version: Version::of(&metadata),
+            at,
+            description: description?,
+        })
+    }
+}
+
+/// All texts of the user and the assistant in a session that was listed; see [`as_listed`].
+pub fn said_in(path: &Path, version: &Version) -> Result<Said> {
+    let mut said = Said::default();
+    let (file, length) = as_listed(path, version)?;
+    let mut lines = Lines::sized((&file).take(length), length);
+    describe(&mut lines, Some(&mut said)).during("read", path)?;
+    Ok(said)
+}
+
+/// The first text of the user in a session that was listed; see [`as_listed`].
+pub fn first_message_of(path: &Path, version: &Version) -> Result<Option<Vec<u8>>> {
+    let (file, length) = as_listed(path, version)?;
+    let source: Take<&File> = (&file).take(length);
+    first_message(&mut Lines::sized(source, length)).during("read", path)
+}
+
+/// Opens a file that was listed; gives how many bytes of it to read. If it is the same file, those
+/// that it had then: sessions grow by appending. Another file in its place is read to its end.
+fn as_listed(path: &Path, version: &Version) -> Result<(File, u64)> {
     let file = open_regular(path)?;
-    // Taken before reading: what is read may be newer than its time, but never older.
-    let metadata = file.metadata().during("fstat", path)?;
-    let source = Cancellable {
-        source: &file,
-        cancelled,
+    let now = Version::of(&file.metadata().during("fstat", path)?);
+    let length = if now.identity == version.identity {
+        now.len.min(version.len)
+    } else {
+        now.len
     };
-    let description = describe(source, metadata.len()).during("read", path)?;
-    Ok(description.map(|description| Listed {
-        path: path.to_path_buf(),
-        modified: Stamp::of(&metadata),
-        description,
-    }))
+    Ok((file, length))
 }
 
 /// A source that fails once it is cancelled.
@@ -99,7 +196,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     fn scanned(scope: Scope) -> Listing {
-        let scan = Scan::new(scope, None);
+        let scan = Scan::new(scope, None, Arc::default());
         scan.find().unwrap();
         scan.read(usize::MAX);
         scan.take(usize::MAX).1
@@ -147,7 +244,7 @@ mod tests {
         put(&root.path().join("e.jsonl"), "no session", 1);
         let listing = list(root.path());
         assert_eq!(names(&listing), ["d", "c", "b", "a"]);
-        assert_eq!(listing.sessions[0].modified.millis(), 999_995_000.0);
+        assert_eq!(listing.sessions[0].version.modified.millis(), 999_995_000.0);
         assert!(listing.failures.is_empty());
         assert!(list(&root.path().join("missing")).sessions.is_empty());
     }
@@ -205,6 +302,40 @@ mod tests {
             root.path().join("none"),
         ]));
         assert_eq!(names(&twice), ["a"]);
+    }
+
+    #[test]
+    fn a_version_that_is_known_is_not_read_again() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("s.jsonl");
+        put(&path, &session("one", "/w"), 5);
+        let never = AtomicBool::new(false);
+        let row = |cache: &Cache| {
+            let listed = Reader::new(&never).entry(&path, cache).unwrap();
+            listed.map(|it| String::from_utf8(it.entry.row.to_vec()).unwrap())
+        };
+        // Everything counts as settled, so the cache knows the file from now on.
+        let cache = Cache::new(1 << 20, Duration::ZERO);
+        let first = row(&cache).unwrap();
+        assert!(first.contains("\"one\""));
+        // Reading would fail; the file is opened only when it has another version.
+        let always = AtomicBool::new(true);
+        let mut cancelled = Reader::new(&always);
+        let known = cancelled.entry(&path, &cache).unwrap().unwrap();
+        assert_eq!(&*known.entry.row, first.as_bytes());
+        assert!(cancelled.entry(&path, &Cache::default()).is_err());
+        // Another file of the same length and time.
+        let other = root.path().join("other");
+        put(&other, &session("two", "/w"), 5);
+        fs::rename(&other, &path).unwrap();
+        assert!(cancelled.entry(&path, &cache).is_err());
+        assert!(row(&cache).unwrap().contains("\"two\""));
+        // That it is no session is known, too.
+        put(&path, "no session", 5);
+        assert_eq!(row(&cache), None);
+        assert!(cancelled.entry(&path, &cache).unwrap().is_none());
+        fs::remove_file(&path).unwrap();
+        assert!(cancelled.entry(&path, &cache).unwrap_err().is_not_found());
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! | [`legacy`] | moves sessions from directories with earlier names |
 //! | [`project`] | the session directory of a project, and whose sessions are in it |
 //! | [`breadcrumb`] | the last session of each terminal |
-//! | [`list`], [`describe`] | all sessions of a directory with what a picker shows |
+//! | [`list`], [`describe`], [`row`] | all sessions of a directory with what a picker shows |
+//! | [`cache`] | what files said when they were listed before |
 //! | [`scan`] | reading many of them step by step: progress, cancelling, search |
 //! | [`search`], [`fuzzy`] | what a search looks at, and how well it matches a query |
 //! | [`recent`] | the newest sessions, from the beginnings of their files |
@@ -18,6 +19,7 @@
 //! call.
 
 pub mod breadcrumb;
+pub mod cache;
 pub mod describe;
 pub mod dirs;
 pub mod encode;
@@ -30,6 +32,7 @@ pub mod list;
 pub mod project;
 pub mod recent;
 pub mod resume;
+pub mod row;
 pub mod scan;
 pub mod search;
 pub mod stamp;

@@ -5,16 +5,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::describe::Description;
+use super::cache::Cache;
+use super::describe::Said;
 use super::dirs::Environment;
 use super::files::session_files;
 use super::fuzzy::Query;
-use super::list::{Listed, Listing, describe_file, find_all};
+use super::list::{Listed, Listing, Reader, find_all};
 use super::project::Project;
+use super::row::Entry;
 use super::search::search_text;
-use crate::parallel::map_parallel;
+use crate::parallel::map_parallel_with;
 use crate::{Error, Result};
 
 /// Where to look.
@@ -39,6 +41,7 @@ pub enum Scope {
 pub struct Scan {
     scope: Scope,
     query: Option<Query>,
+    cache: Arc<Cache>,
     cancelled: AtomicBool,
     state: Mutex<State>,
 }
@@ -55,11 +58,13 @@ struct State {
 }
 
 impl Scan {
-    /// Starts a scan. Nothing is read yet.
-    pub fn new(scope: Scope, query: Option<Query>) -> Self {
+    /// Starts a scan. Nothing is read yet. Files that the cache knows need not be read, except for a
+    /// query.
+    pub fn new(scope: Scope, query: Option<Query>, cache: Arc<Cache>) -> Self {
         Self {
             scope,
-            query,
+            query: query.filter(|query| !query.is_blank()),
+            cache,
             cancelled: AtomicBool::new(false),
             state: Mutex::default(),
         }
@@ -102,7 +107,11 @@ impl Scan {
             let rest = state.waiting.len().saturating_sub(count);
             state.waiting.split_off(rest)
         };
-        let outcomes = map_parallel(&files, |path| self.read_file(path));
+        let outcomes = map_parallel_with(
+            &files,
+            || Reader::new(&self.cancelled),
+            |reader, path| self.read_file(reader, path),
+        );
         let mut state = self.state();
         for outcome in outcomes {
             state.take_in(outcome);
@@ -111,23 +120,29 @@ impl Scan {
         state.done
     }
 
-    fn read_file(&self, path: &Path) -> Result<Option<(Listed, f64)>> {
+    fn read_file(&self, reader: &mut Reader<'_>, path: &Path) -> Result<Option<(Listed, f64)>> {
         if self.is_cancelled() {
             return Ok(None);
         }
-        let Some(mut session) = describe_file(path, &self.cancelled)? else {
+        let Some(query) = &self.query else {
+            let session = reader.entry(path, &self.cache)?;
+            return Ok(session.map(|session| (session, 0.0)));
+        };
+        let mut said = Said::default();
+        let seen = reader.describe(path, Some(&mut said))?;
+        let Some(description) = seen.description else {
             return Ok(None);
         };
-        let Some(query) = &self.query else {
-            return Ok(Some((session, 0.0)));
-        };
-        let score = if query.is_blank() {
-            Some(0.0)
-        } else {
-            query.score(&search_text(&session))
-        };
-        session.description.text = Vec::new();
-        Ok(score.map(|score| (session, score)))
+        let score = query.score(&search_text(path, &description, &said));
+        Ok(score.map(|score| {
+            let entry = Entry::new(path, seen.version.modified, &description);
+            let session = Listed {
+                path: path.to_path_buf(),
+                version: seen.version,
+                entry: Arc::new(entry),
+            };
+            (session, score)
+        }))
     }
 
     /// Makes reading end, now and from now on.
@@ -167,7 +182,7 @@ impl Scan {
 impl State {
     fn take_in(&mut self, outcome: Result<Option<(Listed, f64)>>) {
         match outcome {
-            Ok(Some((session, score))) if self.owns(&session.description) => {
+            Ok(Some((session, score))) if self.owns(&session) => {
                 self.found.push((session, score));
             }
             Ok(_) => {}
@@ -177,9 +192,9 @@ impl State {
         }
     }
 
-    fn owns(&self, description: &Description) -> bool {
+    fn owns(&self, session: &Listed) -> bool {
         let project = self.project.as_ref();
-        project.is_none_or(|project| project.owns(description.cwd()))
+        project.is_none_or(|project| project.owns(session.entry.cwd.as_deref()))
     }
 }
 
@@ -203,7 +218,8 @@ mod tests {
 
     fn searched(dir: &Path, query: &str, limit: usize) -> Vec<String> {
         let query = Query::new(query.as_bytes());
-        let scan = Scan::new(Scope::Roots(vec![dir.to_path_buf()]), Some(query));
+        let scope = Scope::Roots(vec![dir.to_path_buf()]);
+        let scan = Scan::new(scope, Some(query), Arc::default());
         let total = scan.find().unwrap();
         let mut done = 0;
         while done < total {
@@ -213,12 +229,6 @@ mod tests {
         }
         let (scores, listing) = scan.take(limit);
         assert!(scores.is_sorted());
-        assert!(
-            listing
-                .sessions
-                .iter()
-                .all(|it| it.description.text.is_empty())
-        );
         let name = |it: &Listed| it.path.file_stem().unwrap().to_string_lossy().into_owned();
         listing.sessions.iter().map(name).collect()
     }
@@ -242,7 +252,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), "one", "t", "x");
         put(dir.path(), "two", "t", "x");
-        let scan = Scan::new(Scope::Roots(vec![dir.path().to_path_buf()]), None);
+        let scope = Scope::Roots(vec![dir.path().to_path_buf()]);
+        let scan = Scan::new(scope, None, Arc::default());
         assert_eq!(scan.find().unwrap(), 2);
         assert_eq!(scan.read(1), 1);
         scan.cancel();
@@ -257,6 +268,6 @@ mod tests {
         let cancelled = AtomicBool::new(true);
         let file = dir.path().join("three.jsonl");
         fs::write(&file, "text").unwrap();
-        assert!(describe_file(&file, &cancelled).is_err());
+        assert!(Reader::new(&cancelled).describe(&file, None).is_err());
     }
 }

@@ -1,7 +1,8 @@
 //! What a search looks at in a session.
 
-use super::describe::{Description, id_in_name};
-use super::list::Listed;
+use std::path::Path;
+
+use super::describe::{Description, Said, id_in_name};
 use crate::json::cursor::Step;
 use crate::json::number::to_js_text;
 use crate::json::{Cursor, Kind};
@@ -10,24 +11,23 @@ use crate::json::{Cursor, Kind};
 const NO_MESSAGES: &[u8] = b"(no messages)";
 
 /// Id, title, working directory, first message, all messages, path, joined with spaces. As WTF-8.
-pub fn search_text(session: &Listed) -> Vec<u8> {
-    let description = &session.description;
+pub fn search_text(path: &Path, description: &Description, said: &Said) -> Vec<u8> {
     let header = description.header.as_ref();
     let names = header.map(|header| Names::read(&header.text).unwrap_or_default());
     let Names { id, title } = names.unwrap_or_default();
     let id = if id.is_empty() {
-        id_in_name(&session.path).into_bytes()
+        id_in_name(path).into_bytes()
     } else {
         id
     };
     let title = title_of(description, title).unwrap_or_default();
-    let path = session.path.to_string_lossy();
+    let path = path.to_string_lossy();
     let parts = [
         &id[..],
         &title,
         description.cwd().unwrap_or_default().as_bytes(),
         description.first_message.as_deref().unwrap_or(NO_MESSAGES),
-        &description.text,
+        &said.0,
         path.as_bytes(),
     ];
     let parts: Vec<&[u8]> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -86,16 +86,15 @@ fn text(cursor: &mut Cursor<'_>) -> Step<Option<Vec<u8>>> {
 mod tests {
     use super::*;
     use crate::catalog::describe::describe;
-    use crate::catalog::stamp::Stamp;
+    use crate::journal::lines::Lines;
 
     fn text_of(lines: &[&str]) -> String {
         let text = lines.join("\n");
-        let session = Listed {
-            path: "/s/2026_ab.jsonl".into(),
-            modified: Stamp::default(),
-            description: describe(text.as_bytes(), 0).unwrap().unwrap(),
-        };
-        String::from_utf8(search_text(&session)).unwrap()
+        let mut said = Said::default();
+        let description = describe(&mut Lines::new(text.as_bytes()), Some(&mut said));
+        let description = description.unwrap().unwrap();
+        let path = Path::new("/s/2026_ab.jsonl");
+        String::from_utf8(search_text(path, &description, &said)).unwrap()
     }
 
     #[test]

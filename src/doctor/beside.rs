@@ -8,8 +8,8 @@ use crate::error::IoContext;
 use crate::storage::disk::parent_of;
 use crate::{Error, Result};
 
-/// Temporary names repeat this much of the destination's name.
-const TEMP_BASE_BYTES: usize = 200;
+/// Hidden names repeat this much of the name of the file that they stand beside.
+const BASE_BYTES: usize = 200;
 
 /// A file that was left.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +25,8 @@ pub struct Leftover {
 impl Leftover {
     /// True when it belongs to the session file of this name.
     pub fn belongs_to(&self, name: &str) -> bool {
-        match self.kind {
-            Kind::LeftoverTemp => name == self.session || is_cut(&self.session, name),
-            _ => name == self.session,
-        }
+        name == self.session
+            || (name.len() > BASE_BYTES && is_cut(&self.session) && name.starts_with(&self.session))
     }
 
     /// As a finding.
@@ -40,8 +38,9 @@ impl Leftover {
     }
 }
 
-fn is_cut(start: &str, name: &str) -> bool {
-    name.len() > TEMP_BASE_BYTES && start.len() + 4 > TEMP_BASE_BYTES && name.starts_with(start)
+/// Whether a name may be the beginning of a longer one. Characters are not split.
+fn is_cut(name: &str) -> bool {
+    name.len() <= BASE_BYTES && name.len() + 4 > BASE_BYTES
 }
 
 /// What was left beside one session file. Blocking.
@@ -122,15 +121,19 @@ pub fn leftovers(dir: &Path) -> Result<Vec<Leftover>> {
 /// `<session file>.lock`.
 fn classify(name: &str) -> Option<(Kind, &str)> {
     if let Some(session) = name.strip_suffix(".lock") {
-        let session = session.strip_prefix('.').unwrap_or(session);
-        return is_session_name(session).then_some((Kind::LockFile, session));
+        let (session, is_hidden) = match session.strip_prefix('.') {
+            Some(session) => (session, true),
+            None => (session, false),
+        };
+        let is_session = is_session_name(session) || (is_hidden && is_cut(session));
+        return is_session.then_some((Kind::LockFile, session));
     }
     let (session, suffix) = name
         .strip_prefix('.')?
         .strip_suffix(".tmp")?
         .rsplit_once('.')?;
     let is_suffix = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_session = is_session_name(session) || session.len() + 4 > TEMP_BASE_BYTES;
+    let is_session = is_session_name(session) || is_cut(session);
     (is_suffix && is_session).then_some((Kind::LeftoverTemp, session))
 }
 
@@ -209,6 +212,10 @@ mod tests {
         assert_eq!(
             classify(&format!(".{}.0f.tmp", leftover.session)),
             Some((Kind::LeftoverTemp, leftover.session.as_str()))
+        );
+        assert_eq!(
+            classify(&format!(".{}.lock", leftover.session)),
+            Some((Kind::LockFile, leftover.session.as_str()))
         );
     }
 }

@@ -10,9 +10,10 @@
 //! | [`images`] | references to blobs |
 //! | [`beside`] | what interrupted programs left beside session files |
 //! | [`examine`] | all together |
+//! | [`repair`] | a copy without what can be mended |
 //! | [`report`] | findings as JSON |
 //!
-//! Files are only read. Memory grows with the number of entries and findings, not with the length of
+//! Files are only read; a repair writes another one. Memory grows with the number of entries and findings, not with the length of
 //! the file.
 
 pub mod beside;
@@ -22,6 +23,7 @@ pub mod findings;
 pub mod images;
 pub mod links;
 pub mod pairs;
+pub mod repair;
 pub mod report;
 pub mod survey;
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::examine::Examination;
 use super::findings::Finding;
+use super::repair::Repair;
 use crate::json::number::to_js_text;
 use crate::json::text::encode;
 
@@ -19,6 +20,26 @@ pub fn examination(examination: &Examination) -> Vec<u8> {
     object.number("entries", Some(examination.entries as f64));
     object.raw("findings", &findings(&examination.findings));
     object.close()
+}
+
+/// The JSON text of what a repair did.
+pub fn repair(repair: &Repair) -> Vec<u8> {
+    let mut object = Object::default();
+    object.number("entries", Some(repair.entries as f64));
+    object.number("recoveredEntries", Some(repair.recovered as f64));
+    object.number("relinkedEntries", Some(repair.relinked as f64));
+    object.number("renamedEntries", Some(repair.renamed as f64));
+    object.number("duplicatesLeftOut", Some(repair.copies as f64));
+    object.number("bytesLeftOut", Some(repair.bytes_left_out as f64));
+    object.raw("headerMade", flag(repair.header_made));
+    object.close()
+}
+
+fn flag(value: bool) -> &'static [u8] {
+    match value {
+        true => b"true",
+        false => b"false",
+    }
 }
 
 /// The JSON text of a list of findings.
@@ -53,13 +74,7 @@ fn members(finding: &Finding) -> Object {
     let mut object = Object::default();
     object.text("kind", Some(finding.kind.code()));
     object.text("message", Some(&finding.to_string()));
-    object.raw(
-        "repairable",
-        match finding.kind.is_repairable() {
-            true => b"true",
-            false => b"false",
-        },
-    );
+    object.raw("repairable", flag(finding.kind.is_repairable()));
     object.number("line", finding.line.map(|line| line as f64));
     object.number("offset", finding.offset.map(|offset| offset as f64));
     object.number("length", finding.len.map(|len| len as f64));

@@ -46,6 +46,8 @@ pub struct Extra {
     pub before: Slot,
     /// An entry of a known kind that only lacks an id.
     pub nameless: bool,
+    /// It has an id, but nothing else of an entry.
+    pub has_id: bool,
     /// Its parent link.
     pub parent: Parent,
 }
@@ -57,6 +59,8 @@ pub struct Header {
     pub text: Vec<u8>,
     /// Offset of its first byte.
     pub offset: u64,
+    /// Its version, 1 without one.
+    pub version: f64,
 }
 
 /// What a file holds.
@@ -222,8 +226,12 @@ impl Surveyor<'_> {
                 if !self.survey.entries.is_empty() {
                     self.note(place(Kind::MisplacedHeader));
                 }
-                self.survey.header = Some(Header { text, offset });
                 let version = version.unwrap_or(1.0);
+                self.survey.header = Some(Header {
+                    text,
+                    offset,
+                    version,
+                });
                 self.survey.version.get_or_insert(version);
                 if !is_known(version) {
                     self.note(place(Kind::UnknownVersion).about(to_js_text(version)));
@@ -315,6 +323,7 @@ impl Surveyor<'_> {
             len: len as u32,
             before: self.survey.entries.len() as Slot,
             nameless,
+            has_id: draft.id.is_some(),
             parent,
         });
     }
@@ -449,4 +458,4 @@ pub fn number_lines(file: &File, path: &Path, findings: &mut [Finding]) -> Resul
 
 #[cfg(test)]
 #[path = "survey_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -28,7 +28,7 @@ fn a_title_counts_only_at_the_start() {
     assert_eq!(survey.header.unwrap().offset, title.len() as u64 + 1);
 }
 
-fn piece() -> impl Strategy<Value = String> {
+pub(crate) fn piece() -> impl Strategy<Value = String> {
     let id = 0_u8..6;
     let entry = (id.clone(), 0_u8..8, any::<bool>()).prop_map(|(id, parent, named)| {
         let parent = if parent == 7 { "null".to_owned() } else { format!("\"{parent}\"") };

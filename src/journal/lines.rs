@@ -100,6 +100,19 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Starts reading into a buffer that is there already; see [`Lines::into_buffer`].
+    pub fn into_given(source: R, buffer: Vec<u8>) -> Self {
+        Self {
+            buffer,
+            ..Self::new(source)
+        }
+    }
+
+    /// The buffer, for reading another text.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
     /// Reads on from another source, whose first byte has this offset in the text and begins a line.
     pub fn restart(&mut self, source: R, offset: u64) {
         self.source = source;
@@ -209,7 +222,7 @@ impl<R: Read> Lines<R> {
         }
         self.end += count;
         self.last_byte = self.buffer.get(self.end - 1).copied();
-        if self.base == 0 && self.start == 0 && self.buffer.starts_with(b"\xef\xbb\xbf") {
+        if self.base == 0 && self.start == 0 && self.text(self.end).starts_with(b"\xef\xbb\xbf") {
             self.start = 3;
         }
         Ok(true)

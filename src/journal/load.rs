@@ -398,6 +398,7 @@ impl<'a> Loader<'a> {
                 .residue
                 .retain(|residue| residue.before.is_some());
         }
+        loaded.texts.extent = bytes;
         loaded.report.torn_tail = unterminated;
         loaded.migrated = self
             .version

@@ -17,6 +17,9 @@
 //! | [`resolve`] | blob references back to their content |
 //! | [`writer`] | appending, with rollback |
 //! | [`rewrite`] | replacing the file as a whole |
+//! | [`records`] | the records of a part of a file, told apart roughly |
+//! | [`merge`] | what a file holds that is about to be replaced |
+//! | [`succession`] | one file takes the place of another while others append |
 //! | [`queue`] | one ordered writer per session |
 
 pub mod adapt;
@@ -25,10 +28,14 @@ pub mod head;
 pub mod header;
 pub mod lines;
 pub mod load;
+pub mod merge;
+pub mod outline;
 pub mod persist;
 pub mod queue;
+pub mod records;
 pub mod resolve;
 pub mod rewrite;
+pub mod succession;
 pub mod tail;
 pub mod texts;
 pub mod values;

@@ -11,10 +11,11 @@
 //! units.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use memchr::memmem;
+use memchr::memmem::{self, Finder};
 
 use super::walk::{self, Image, Rules};
 use crate::Result;
@@ -40,13 +41,20 @@ const OPAQUE: [&[u8]; 4] = [
 /// True when a transform could change this text. A cheap search over the bytes: false positives
 /// cost a walk, false negatives do not occur for text made by `JSON.stringify`.
 pub fn may_change(text: &[u8]) -> bool {
-    let has = |needle: &[u8]| memmem::find(text, needle).is_some();
     text.len() > LONG_STRING_UNITS
-        || has(b"\"partialJson\"")
-        || has(b"\"jsonlEvents\"")
-        || has(b"image_url")
-        || (text.len() > IMAGE_UNITS && has(b"\"image\""))
+        || PARTIAL_JSON.find(text).is_some()
+        || JSONL_EVENTS.find(text).is_some()
+        || IMAGE.find(text).is_some_and(|at| {
+            let rest = text.get(at.saturating_sub(1)..).unwrap_or_default();
+            let has = |needle: &[u8]| memmem::find(rest, needle).is_some();
+            has(b"image_url") || (text.len() > IMAGE_UNITS && has(b"\"image\""))
+        })
 }
+
+/// Searches that every entry passes.
+static PARTIAL_JSON: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"partialJson\""));
+static JSONL_EVENTS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"jsonlEvents\""));
+static IMAGE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"image"));
 
 /// Applies the transforms; stores blobs before it returns. Blocking.
 pub fn transform<'a>(text: &'a [u8], blobs: &BlobStore) -> Result<Cow<'a, [u8]>> {
@@ -151,6 +159,19 @@ mod tests {
         let (_dir, blobs) = store();
         let text = br#"{"type":"message","message":{"content":"x"}}"#;
         assert!(matches!(transform(text, &blobs).unwrap(), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_is_no_single_value_stays_as_it_is() {
+        let value = r#"{"partialJson":1,"b":2}"#;
+        for text in [
+            format!("{value}x"),
+            format!("{value}{value}"),
+            value[1..].to_owned(),
+        ] {
+            assert_eq!(transformed(&text), text);
+        }
+        assert_eq!(transformed(&format!(" {value}\r ")), " {\"b\":2}\r ");
     }
 
     #[test]

@@ -19,20 +19,25 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::header::{self, Retitled};
+use super::outline::Outline;
 use super::persist::{may_change, transform};
+use super::records::key_in;
 use super::rewrite::{Content, rewrite};
+use super::succession::{Turn, await_second_look, missing_from};
 use super::writer::{Appended, Writer};
 use crate::storage::blob::BlobStore;
 use crate::storage::disk::Disk;
 use crate::{Error, Result};
 
 /// Appends up to this many bytes may be written by the asking thread.
-const DIRECT_BYTES: usize = 64 << 10;
+pub const DIRECT_BYTES: usize = 64 << 10;
 
 /// What can be asked of the writer.
 pub enum Op {
     /// Append entries; each is one JSON text without line feed.
     Append(Vec<Vec<u8>>),
+    /// Append entries whose long strings are still to be put in.
+    AppendOutlined(Vec<Outline>),
     /// Replace the whole file.
     Rewrite(Box<Content>),
     /// Replace the header in place, if it fits: JSON text and session id.
@@ -81,9 +86,21 @@ struct Job {
 
 struct State {
     writer: Writer,
+    disk: Arc<dyn Disk>,
     backlog: Vec<Vec<u8>>,
     /// A sync failed: only a rewrite makes the file durable.
     unsure: bool,
+    doubt: Doubt,
+}
+
+/// What must be found out before the next line is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    Nothing,
+    /// Whether a rewriter that replaced the file is still at work.
+    Unfinished,
+    /// Which lines of the backlog are in the file already.
+    Displaced,
 }
 
 /// A queued operation. It runs when this or a later one is waited for.
@@ -114,8 +131,10 @@ impl Journal {
     pub fn new(path: PathBuf, disk: Arc<dyn Disk>, blobs: BlobStore) -> Self {
         let state = State {
             writer: Writer::new(Arc::clone(&disk), path.clone()),
+            disk: Arc::clone(&disk),
             backlog: Vec::new(),
             unsure: false,
+            doubt: Doubt::Nothing,
         };
         let shared = Shared {
             path,
@@ -137,6 +156,21 @@ impl Journal {
     /// True when the writer holds a descriptor. Waits for a running operation.
     pub fn is_open(&self) -> bool {
         lock(&self.shared.state).writer.is_open()
+    }
+
+    /// Gives the descriptor back at once, unless something runs, waits or is left over; tells whether
+    /// it did. Never blocks.
+    pub fn close_now(&self) -> bool {
+        let mut state = match self.shared.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let is_idle = state.backlog.is_empty() && lock(&self.shared.queue).is_empty();
+        if is_idle {
+            state.writer.close();
+        }
+        is_idle
     }
 
     /// Queues an operation. Never blocks.
@@ -164,9 +198,12 @@ impl Journal {
         if !state.backlog.is_empty() || !lock(&self.shared.queue).is_empty() {
             return Err((None, entries));
         }
-        state
-            .append(entries, &self.shared.blobs)
-            .map_err(|error| (Some(error), Vec::new()))
+        match state.try_append(entries, &self.shared.blobs) {
+            Ok(Some(done)) => Ok(done),
+            // What is left to do may take long, and is the backlog's.
+            Ok(None) => Err((None, Vec::new())),
+            Err(error) => Err((Some(error), Vec::new())),
+        }
     }
 }
 
@@ -188,17 +225,23 @@ impl Shared {
     fn run(&self, op: Op, state: &mut State) -> Result<Done> {
         match op {
             Op::Append(entries) => state.append(entries, &self.blobs),
+            Op::AppendOutlined(entries) => {
+                let entries = entries.into_iter().map(Outline::into_json).collect();
+                state.append(entries, &self.blobs)
+            }
             Op::Rewrite(content) => {
                 rewrite(&self.disk, &self.path, *content, &self.blobs)?;
                 // The new content holds everything that was waiting.
                 state.backlog.clear();
                 state.unsure = false;
+                state.doubt = Doubt::Nothing;
                 state.writer.close();
                 Ok(Done::Done)
             }
             Op::Header { .. } if state.unsure => Ok(Done::NeedsRewrite),
             Op::Header { json, id } => {
                 let json = transform(&json, &self.blobs)?;
+                let _turn = Turn::take(&self.disk, &self.disk.resolve_link(&self.path)?)?;
                 match header::replace(&self.disk, &self.path, &json, &id)? {
                     Retitled::Done => Ok(Done::Done),
                     Retitled::NeedsRewrite => Ok(Done::NeedsRewrite),
@@ -219,27 +262,70 @@ impl Shared {
 }
 
 impl State {
-    /// Writes the backlog and then these entries; on failure all of them are the backlog.
+    /// Writes the backlog and then these entries; on failure all of them are the backlog. Waits for
+    /// a rewriter if it has to know what that has done.
     fn append(&mut self, entries: Vec<Vec<u8>>, blobs: &BlobStore) -> Result<Done> {
+        let mut done = self.try_append(entries, blobs)?;
+        loop {
+            if let Some(done) = done {
+                return Ok(done);
+            }
+            self.settle()?;
+            done = self.try_append(Vec::new(), blobs)?;
+        }
+    }
+
+    /// Like [`append`](State::append); `None` when there is something to be found out first.
+    fn try_append(&mut self, entries: Vec<Vec<u8>>, blobs: &BlobStore) -> Result<Option<Done>> {
         self.backlog.extend(entries);
         if self.unsure {
-            return Ok(Done::NeedsRewrite);
+            return Ok(Some(Done::NeedsRewrite));
         }
         if self.backlog.is_empty() {
-            return Ok(Done::Done);
+            return Ok(Some(Done::Done));
+        }
+        if self.doubt != Doubt::Nothing {
+            return Ok(None);
         }
         let mut lines = Vec::with_capacity(self.backlog.iter().map(|entry| entry.len() + 1).sum());
         for entry in &self.backlog {
             lines.extend_from_slice(&transform(entry, blobs)?);
             lines.push(b'\n');
         }
-        match self.writer.append(&lines)? {
+        Ok(match self.writer.append(&lines)? {
             Appended::Written => {
                 self.backlog.clear();
-                Ok(Done::Done)
+                Some(Done::Done)
             }
-            Appended::Missing => Ok(Done::NeedsRewrite),
+            Appended::Missing => Some(Done::NeedsRewrite),
+            Appended::Displaced => {
+                self.doubt = Doubt::Displaced;
+                None
+            }
+            Appended::Unfinished => {
+                self.doubt = Doubt::Unfinished;
+                None
+            }
+        })
+    }
+
+    /// Finds out what [`Doubt`] is about and completes what a rewriter that died has left.
+    fn settle(&mut self) -> Result<()> {
+        let path = self.writer.path();
+        match self.doubt {
+            Doubt::Nothing => {}
+            Doubt::Unfinished => await_second_look(&self.disk, path)?,
+            Doubt::Displaced => {
+                let destination = self.disk.resolve_link(path)?;
+                let _turn = Turn::take(&self.disk, &destination)?;
+                let keys = self.backlog.iter().filter_map(|entry| key_in(entry));
+                let missing = missing_from(&destination, keys.collect())?;
+                self.backlog
+                    .retain(|entry| key_in(entry).is_none_or(|key| missing.contains(&key)));
+            }
         }
+        self.doubt = Doubt::Nothing;
+        Ok(())
     }
 
     fn sync(&mut self) -> Result<()> {
@@ -335,6 +421,20 @@ mod tests {
         );
         let text = std::fs::read_to_string(journal.path()).unwrap();
         assert_eq!(text, "h\n{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n");
+    }
+
+    #[test]
+    fn closing_at_once_needs_an_idle_writer() {
+        let (_dir, journal) = journal(Some("h\n"));
+        assert!(journal.append_now(vec![entry(1)]).is_ok());
+        assert!(journal.is_open());
+        let pending = journal.submit(Op::Append(vec![entry(2)]));
+        assert!(!journal.close_now());
+        assert!(journal.is_open());
+        pending.wait().unwrap();
+        assert!(journal.close_now());
+        assert!(!journal.is_open());
+        assert!(journal.append_now(vec![entry(3)]).is_ok());
     }
 
     #[test]

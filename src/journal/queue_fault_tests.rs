@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::journal::load::{IdSource, Loaded, Outcome, load_file};
 use crate::journal::texts::SharedTexts;
-use crate::session::Slot;
 use crate::session::snowflake::SnowflakeGenerator;
+use crate::session::{EntryKind, Parent, Record, Role, Slot};
 use crate::storage::blob::{PREFIX, hash_of};
 use crate::storage::faulty::{EACH_FAULT, Fault, FaultyDisk, quick_dir};
 
@@ -92,6 +92,15 @@ impl Client {
         let parent = self.ids.last().unwrap();
         let text =
             format!("{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\"{extra}}}");
+        let tree = Arc::make_mut(&mut self.loaded.tree);
+        let symbol = tree.intern(id.as_bytes());
+        tree.push(Record::new(
+            symbol,
+            Parent::Null,
+            EntryKind::Message,
+            Role::User,
+            0.0,
+        ));
         self.ids.push(id);
         self.added.push(text.clone().into_bytes());
         if self.owes_rewrite {

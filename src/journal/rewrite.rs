@@ -3,7 +3,9 @@
 //! Entries that nobody touched are copied byte for byte from where they are; the others come as
 //! text from the caller and pass the transforms. Blobs are stored first, then the new file is
 //! written beside the old one, synced and renamed over it, so a reader meets the old content or
-//! the new one. Damaged bytes that the load passed over are copied too.
+//! the new one. Damaged bytes that the load passed over are copied too. Behind all that come the
+//! records that others appended: [`merge`](super::merge) finds them, and
+//! [`succession`](super::succession) says why none is lost while others go on appending.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::adapt::adapt;
+use super::merge::Current;
 use super::persist::transform;
+use super::succession::{Predecessor, Turn, append_durably};
 use super::texts::{Residue, SharedTexts, Source, TextTable};
 use crate::error::IoContext;
 use crate::session::{Slot, Tree};
@@ -48,7 +52,11 @@ pub struct Content {
     pub no_clobber: bool,
 }
 
-/// Writes the content. Blocking.
+/// How often a file that changes its identity all the time is tried to be replaced.
+const ATTEMPTS: usize = 100;
+
+/// Writes the content, and behind it what the file that it replaces holds and the content does not.
+/// Blocking; waits for others who replace the same file.
 pub fn rewrite(
     disk: &Arc<dyn Disk>,
     path: &Path,
@@ -56,33 +64,76 @@ pub fn rewrite(
     blobs: &BlobStore,
 ) -> Result<()> {
     transform_edited(&mut content, blobs)?;
-    let options = AtomicOptions {
-        existing: match content.no_clobber {
-            true => Existing::Refuse,
-            false => Existing::Replace,
-        },
-        suffix: Some(content.temp_suffix.clone()),
-    };
-    let mut output = Output {
-        file: AtomicFile::create_with(Arc::clone(disk), path, options)?,
-        position: 0,
-        table: TextTable::default(),
-    };
-    output.write_all(&content, &transform(&content.header, blobs)?)?;
-    if let Some(backup) = &content.backup {
-        // What is replaced is the file that a link leads to.
-        keep_old(disk, &disk.resolve_link(path)?, backup)?;
+    let header = transform(&content.header, blobs)?.into_owned();
+    if content.no_clobber {
+        let mut output = Output::create(disk, path, &content, Existing::Refuse)?;
+        output.write_all(&content, &header, content.texts.residue.len())?;
+        let committed = output.file.commit()?;
+        return publish(&content, committed.path, output.table);
     }
-    let committed = output.file.commit()?;
+    let destination = disk.resolve_link(path)?;
+    let _turn = Turn::take(disk, &destination)?;
+    for _ in 0..ATTEMPTS {
+        if replace(disk, &destination, &content, &header)? {
+            return Ok(());
+        }
+    }
+    Err(Error::AlreadyExists(destination))
+}
+
+/// False when the file at the destination is not the one any more that it was at the start.
+fn replace(
+    disk: &Arc<dyn Disk>,
+    destination: &Path,
+    content: &Content,
+    header: &[u8],
+) -> Result<bool> {
+    let mut current = Current::open(disk, destination, content)?;
+    let existing = match current {
+        Current::Nothing => Existing::Refuse,
+        Current::Special | Current::File(_) => Existing::Replace,
+    };
+    let mut output = Output::create(disk, destination, content, existing)?;
+    let residue = match &mut current {
+        Current::File(old) => old.residue_count(content)?,
+        Current::Nothing | Current::Special => content.texts.residue.len(),
+    };
+    output.write_all(content, header, residue)?;
+    let mut predecessor = None;
+    if let Current::File(old) = &mut current {
+        old.take_lines(content, &mut |bytes| output.file.write(bytes))?;
+        predecessor = Predecessor::name(disk, destination, old.identity())?;
+        if predecessor.is_none() {
+            return Ok(false);
+        }
+        if let Some(backup) = &content.backup {
+            keep_old(disk, destination, backup)?;
+        }
+    }
+    let placed = match output.file.place() {
+        Err(Error::AlreadyExists(_)) if existing == Existing::Refuse => return Ok(false),
+        outcome => outcome?,
+    };
+    if let (Some(predecessor), Current::File(old)) = (predecessor, &mut current) {
+        let replaced = predecessor.replaced();
+        append_durably(disk, destination, &old.take_late(content)?)?;
+        replaced.done()?;
+    }
+    publish(content, placed.make_durable()?.path, output.table)?;
+    Ok(true)
+}
+
+/// Lets the session read from the new file.
+fn publish(content: &Content, path: PathBuf, mut table: TextTable) -> Result<()> {
     // A session whose entries all came as text reads nothing back; it needs no descriptor.
-    let reads_back = content.edited.len() < content.slots.len() || !output.table.residue.is_empty();
+    let reads_back = content.edited.len() < content.slots.len() || !table.residue.is_empty();
     if let Some(shared) = content.shared.as_ref().filter(|_| reads_back) {
-        let file = File::open(&committed.path).during("open", &committed.path)?;
-        output.table.source = Source::File {
+        let file = File::open(&path).during("open", &path)?;
+        table.source = Source::File {
             file: Arc::new(file),
-            path: committed.path,
+            path,
         };
-        shared.replace(&content.texts, output.table);
+        shared.replace(&content.texts, table);
     }
     Ok(())
 }
@@ -146,9 +197,27 @@ struct Output {
 }
 
 impl Output {
-    fn write_all(&mut self, content: &Content, header: &[u8]) -> Result<()> {
+    fn create(
+        disk: &Arc<dyn Disk>,
+        path: &Path,
+        content: &Content,
+        existing: Existing,
+    ) -> Result<Self> {
+        let options = AtomicOptions {
+            existing,
+            suffix: Some(content.temp_suffix.clone()),
+        };
+        Ok(Self {
+            file: AtomicFile::create_with(Arc::clone(disk), path, options)?,
+            position: 0,
+            table: TextTable::default(),
+        })
+    }
+
+    /// Writes what the session holds, with the first so many runs of damaged bytes.
+    fn write_all(&mut self, content: &Content, header: &[u8], residue: usize) -> Result<()> {
         let mut residue: &[Residue] = match content.with_residue {
-            true => &content.texts.residue,
+            true => content.texts.residue.get(..residue).unwrap_or_default(),
             false => &[],
         };
         self.copy_residue(&mut residue, None, &content.texts.source)?;
@@ -165,7 +234,9 @@ impl Output {
             let text = text.ok_or_else(|| Error::Internal(format!("no text for slot {slot}")))?;
             self.entry(&adapt(text, slot, &content.tree))?;
         }
-        self.copy_residue(&mut residue, Some(Slot::MAX), &content.texts.source)
+        self.copy_residue(&mut residue, Some(Slot::MAX), &content.texts.source)?;
+        self.table.extent = self.position;
+        Ok(())
     }
 
     fn line(&mut self, bytes: &[u8]) -> Result<()> {

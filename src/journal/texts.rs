@@ -13,7 +13,7 @@ use crate::error::IoContext;
 use crate::json::Cursor;
 use crate::session::record::Marks;
 use crate::session::{Slot, Tree};
-use crate::storage::disk::read_at;
+use crate::storage::disk::{FileIdentity, identity_of, read_at, stat_of_file};
 use crate::{Error, Result};
 
 /// Neighbouring texts are read together when the bytes between them are at most this many.
@@ -34,6 +34,14 @@ pub enum Source {
         /// Its name when it was opened, for messages.
         path: PathBuf,
     },
+    /// A file whose descriptor was given back; it is opened again for every read, as long as it is
+    /// the same one.
+    Closed {
+        /// Its name when it was opened.
+        path: PathBuf,
+        /// Which file it was.
+        identity: FileIdentity,
+    },
     /// Text in memory, from a storage that has no files.
     Bytes(Arc<[u8]>),
 }
@@ -51,21 +59,42 @@ impl Source {
                 out.extend_from_slice(span.unwrap_or_default());
                 Ok(())
             }
-            Self::File { file, path } => {
-                out.resize(len, 0);
-                let count = read_at(file, offset, out).during("read", path)?;
-                out.truncate(count);
-                Ok(())
+            Self::File { file, path } => read_span(file, path, offset, len, out),
+            Self::Closed { path, identity } => {
+                let file = File::open(path).during("open", path)?;
+                if identity_of(&file, path)? != *identity {
+                    // Another file by now: whoever reads finds nothing and says so.
+                    return Ok(());
+                }
+                read_span(&file, path, offset, len, out)
             }
+        }
+    }
+
+    /// The same source without a descriptor.
+    fn closed(&self) -> Result<Self> {
+        match self {
+            Self::File { file, path } => Ok(Self::Closed {
+                identity: identity_of(file, path)?,
+                path: path.clone(),
+            }),
+            other => Ok(other.clone()),
         }
     }
 
     fn path(&self) -> &Path {
         match self {
-            Self::File { path, .. } => path,
+            Self::File { path, .. } | Self::Closed { path, .. } => path,
             Self::None | Self::Bytes(_) => Path::new(""),
         }
     }
+}
+
+fn read_span(file: &File, path: &Path, offset: u64, len: usize, out: &mut Vec<u8>) -> Result<()> {
+    out.resize(len, 0);
+    let count = read_at(file, offset, out).during("read", path)?;
+    out.truncate(count);
+    Ok(())
 }
 
 /// Bytes between entries that are no entries: damaged lines and stray values. They stay on disk
@@ -89,6 +118,8 @@ pub struct TextTable {
     lens: Vec<u32>,
     /// What else the file holds, in order.
     pub residue: Vec<Residue>,
+    /// Offset in the file before which there is nothing but these texts, this residue and a header.
+    pub extent: u64,
 }
 
 impl TextTable {
@@ -100,6 +131,17 @@ impl TextTable {
         }
     }
 
+    /// How much of a file is known, `None` if it is not the file that the texts are in. Files
+    /// without identity are never known.
+    pub fn known_part_of(&self, identity: FileIdentity, len: u64) -> Option<u64> {
+        let Source::File { file, .. } = &self.source else {
+            return None;
+        };
+        let same = stat_of_file(file).is_ok_and(|stat| stat.identity == identity);
+        let is_known = same && identity != FileIdentity::NONE && self.extent <= len;
+        is_known.then_some(self.extent)
+    }
+
     /// Number of slots with a text.
     pub fn len(&self) -> usize {
         self.offsets.len()
@@ -108,6 +150,17 @@ impl TextTable {
     /// True when no slot has a text.
     pub fn is_empty(&self) -> bool {
         self.offsets.is_empty()
+    }
+
+    /// Bytes of memory that the places take, and the texts where they are in memory.
+    pub fn memory(&self) -> usize {
+        let text = match &self.source {
+            Source::Bytes(bytes) => bytes.len(),
+            Source::None | Source::File { .. } | Source::Closed { .. } => 0,
+        };
+        text + self.offsets.capacity() * size_of::<u64>()
+            + self.lens.capacity() * size_of::<u32>()
+            + self.residue.capacity() * size_of::<Residue>()
     }
 
     /// Adds the place of the next slot's text.
@@ -174,6 +227,17 @@ impl SharedTexts {
     /// The same table, to be replaced on its own.
     pub fn fork(&self) -> Self {
         Self(Arc::new(Mutex::new(self.snapshot())))
+    }
+
+    /// Gives the descriptor back, for sessions that are hardly read any more. Where other tables hold
+    /// it too, it stays open for them.
+    pub fn give_back(&self) -> Result<()> {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(current.source, Source::File { .. }) {
+            let source = current.source.closed()?;
+            Arc::make_mut(&mut current).source = source;
+        }
+        Ok(())
     }
 
     /// Puts a new table in place, unless the session has moved on to another one since `base`.
@@ -263,5 +327,45 @@ fn has_id(text: &[u8], slot: Slot, tree: &Tree) -> bool {
             _ => false,
         },
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table_of(path: &Path) -> SharedTexts {
+        let file = Arc::new(File::open(path).unwrap());
+        SharedTexts::new(TextTable::new(Source::File {
+            file,
+            path: path.to_path_buf(),
+        }))
+    }
+
+    fn read(texts: &SharedTexts) -> Vec<u8> {
+        let mut out = Vec::new();
+        texts.snapshot().source.read(2, 3, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn texts_are_read_after_the_descriptor_was_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s");
+        std::fs::write(&path, "a\nbcd\n").unwrap();
+        let texts = table_of(&path);
+        let other = texts.fork();
+        texts.give_back().unwrap();
+        assert!(matches!(texts.snapshot().source, Source::Closed { .. }));
+        assert!(matches!(other.snapshot().source, Source::File { .. }));
+        assert_eq!(read(&texts), b"bcd");
+        texts.give_back().unwrap();
+        assert_eq!(read(&texts), b"bcd");
+
+        let new = dir.path().join("new");
+        std::fs::write(&new, "x\nyyy\n").unwrap();
+        std::fs::rename(&new, &path).unwrap();
+        assert_eq!(read(&texts), b"", "another file under the name");
+        assert_eq!(read(&other), b"bcd", "the descriptor that is held");
     }
 }

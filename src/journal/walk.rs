@@ -56,8 +56,8 @@ pub fn rewrite<'a>(text: &'a [u8], rules: &mut dyn Rules) -> Result<Cow<'a, [u8]
     };
     match (walk.run(), walk.failure.take()) {
         (_, Some(failure)) => Err(failure),
-        (Ok(()), None) => Ok(walk.edits.apply(text)),
-        (Err(_), None) => Ok(Cow::Borrowed(text)),
+        (Ok(()), None) if walk.cursor.at_end() => Ok(walk.edits.apply(text)),
+        (_, None) => Ok(Cow::Borrowed(text)),
     }
 }
 

@@ -3,11 +3,13 @@
 //! Every append first looks at the path: a file that was replaced under its name is reopened, a
 //! missing or emptied one is reported, because only a rewrite can restore its header. Lines never
 //! get glued to what is there: where the file does not end with a line feed, one is written first.
-//! A write that went out in part is rolled back, or fenced off by that same line feed.
+//! A write that went out in part is rolled back, or fenced off by that same line feed. After the write
+//! the path is looked at again: [`succession`](super::succession) says why.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::succession::is_unfinished;
 use crate::Result;
 use crate::storage::disk::{Disk, DiskFile, FileIdentity, WriteFailure};
 
@@ -18,6 +20,12 @@ pub enum Appended {
     Written,
     /// There is no file with a header at the path; nothing was written.
     Missing,
+    /// The lines were written, but the path leads to another file now, which may have them or not:
+    /// see [`succession`](super::succession).
+    Displaced,
+    /// The file was replaced and whoever did it is not finished; nothing was written. Told once each
+    /// time the file is opened.
+    Unfinished,
 }
 
 /// The append side of one session file.
@@ -25,6 +33,8 @@ pub struct Writer {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     open: Option<Open>,
+    /// Whether the next opening of the file may be told to be too early.
+    looks: bool,
 }
 
 struct Open {
@@ -41,6 +51,15 @@ impl Writer {
             disk,
             path,
             open: None,
+            looks: true,
+        }
+    }
+
+    /// The writer of whoever replaced the file.
+    pub fn of_rewriter(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self {
+            looks: false,
+            ..Self::new(disk, path)
         }
     }
 
@@ -74,27 +93,50 @@ impl Writer {
         {
             self.open = None;
         }
-        let open = match &mut self.open {
-            Some(open) => open,
+        if self.open.is_none()
+            && std::mem::take(&mut self.looks)
+            && is_unfinished(&self.disk, &self.disk.resolve_link(&self.path)?)
+        {
+            return Ok(Appended::Unfinished);
+        }
+        let (open, len) = match &mut self.open {
+            Some(open) => (open, stat.len),
             None => {
-                let file = self.disk.open_append(&self.path)?;
-                self.open.insert(Open {
-                    identity: file.identity()?,
+                let file = match self.disk.open_append(&self.path) {
+                    Err(error) if error.is_not_found() => return Ok(Appended::Missing),
+                    outcome => outcome?,
+                };
+                let stat = file.stat()?;
+                let open = self.open.insert(Open {
+                    identity: stat.identity,
                     file,
                     clean_len: None,
-                })
+                });
+                (open, stat.len)
             }
         };
-        open.append(lines, stat.len)?;
-        Ok(Appended::Written)
+        self.looks = true;
+        open.append(lines, len)?;
+        match self.disk.stat(&self.path) {
+            Ok(stat) if stat.identity == open.identity => Ok(Appended::Written),
+            // Also when that cannot be told: what was written must not be written again.
+            _ => Ok(Appended::Displaced),
+        }
     }
 
     /// Makes appended lines durable (`fsync`). Without an open descriptor there is nothing to do:
-    /// rewrites sync by themselves.
+    /// rewrites sync by themselves. If the file was replaced, what took its place is synced too: the
+    /// lines are there.
     pub fn sync(&mut self) -> Result<()> {
-        match &self.open {
-            Some(open) => open.file.sync(),
-            None => Ok(()),
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        open.file.sync()?;
+        match self.disk.stat(&self.path) {
+            Ok(stat) if stat.identity != open.identity && stat.is_file => {
+                self.disk.open_append(&self.path)?.sync()
+            }
+            _ => Ok(()),
         }
     }
 

@@ -21,6 +21,13 @@ pub struct Interner {
 }
 
 impl Interner {
+    /// Bytes of memory that the keys take, about.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.table.capacity() * (size_of::<Symbol>() + 1)
+    }
+
     /// Key of a numeric id. No text starts with the byte 0xFF.
     pub fn number_key(number: f64) -> [u8; 9] {
         // JavaScript does not tell 0 from -0 as a map key.

@@ -44,6 +44,15 @@ impl Tree {
         self.records.is_empty()
     }
 
+    /// Bytes of memory that the index takes, about.
+    pub fn memory(&self) -> usize {
+        self.ids.memory()
+            + self.records.capacity() * size_of::<Record>()
+            + self.slots.capacity() * size_of::<Slot>()
+            + self.order.capacity() * size_of::<Symbol>()
+            + self.usage_by_slot.capacity() * size_of::<(Slot, Usage)>()
+    }
+
     /// The interned ids.
     pub fn ids(&self) -> &Interner {
         &self.ids

@@ -59,6 +59,20 @@ pub struct Committed {
     pub path: PathBuf,
 }
 
+/// A content that is in place, but whose name may not survive a loss of power yet.
+pub struct Placed {
+    disk: Arc<dyn Disk>,
+    committed: Committed,
+}
+
+impl Placed {
+    /// Syncs the directory.
+    pub fn make_durable(self) -> Result<Committed> {
+        self.disk.sync_dir(parent_of(&self.committed.path))?;
+        Ok(self.committed)
+    }
+}
+
 /// The temporary file; its name is removed on drop unless it has been renamed away.
 struct Temp {
     disk: Arc<dyn Disk>,
@@ -123,7 +137,12 @@ impl AtomicFile {
     }
 
     /// Puts the new content in place. Blocks for two syncs (file and directory).
-    pub fn commit(mut self) -> Result<Committed> {
+    pub fn commit(self) -> Result<Committed> {
+        self.place()?.make_durable()
+    }
+
+    /// Syncs the new content and puts it in place; its name is not durable yet.
+    pub fn place(mut self) -> Result<Placed> {
         self.write_buffer()?;
         self.seal()?;
         match self.put_in_place() {
@@ -138,10 +157,12 @@ impl AtomicFile {
             .file
             .take()
             .ok_or_else(|| Error::Internal("temporary file is gone".to_owned()))?;
-        self.disk.sync_dir(parent_of(&self.destination))?;
-        Ok(Committed {
-            file,
-            path: std::mem::take(&mut self.destination),
+        Ok(Placed {
+            disk: Arc::clone(&self.disk),
+            committed: Committed {
+                file,
+                path: std::mem::take(&mut self.destination),
+            },
         })
     }
 
@@ -223,8 +244,12 @@ fn create_temp(disk: &Arc<dyn Disk>, destination: &Path, suffix: Option<&str>) -
     }
 }
 
-/// `.<base>.<suffix>.tmp` beside the destination: hidden, and not matched by listings.
 fn temp_path(destination: &Path, suffix: &str) -> PathBuf {
+    hidden_beside(destination, &format!("{suffix}.tmp"))
+}
+
+/// `.<base>.<ending>` beside a file: hidden, not matched by listings, and short enough to be a name.
+pub fn hidden_beside(destination: &Path, ending: &str) -> PathBuf {
     let base = destination.file_name().unwrap_or_default();
     let base = base.to_string_lossy();
     let cut = (0..=base.len().min(BASE_BYTES))
@@ -232,7 +257,7 @@ fn temp_path(destination: &Path, suffix: &str) -> PathBuf {
         .find(|&at| base.is_char_boundary(at))
         .unwrap_or(0);
     let base = base.get(..cut).unwrap_or_default();
-    parent_of(destination).join(format!(".{base}.{suffix}.tmp"))
+    parent_of(destination).join(format!(".{base}.{ending}"))
 }
 
 fn random_suffix() -> Result<String> {

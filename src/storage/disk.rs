@@ -5,7 +5,7 @@
 //! is small on purpose: one method per system call that can fail on its own, errors always with
 //! the call's name and the path. Paths are used as given.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,11 @@ pub struct FileIdentity {
     pub inode: u64,
 }
 
+impl FileIdentity {
+    /// The identity of all files on systems that know none.
+    pub const NONE: Self = Self { dev: 0, inode: 0 };
+}
+
 /// What `stat` tells about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStat {
@@ -39,6 +44,9 @@ pub struct FileStat {
     pub mode: u32,
     /// Time of the last modification in nanoseconds since 1970; negative before.
     pub mtime_ns: i128,
+    /// Time of the last change of content or metadata, which no program can set; where systems do
+    /// not tell it, the time of creation. Nanoseconds since 1970.
+    pub ctime_ns: i128,
     /// True for regular files.
     pub is_file: bool,
     /// True for directories.
@@ -62,12 +70,15 @@ impl From<WriteFailure> for Error {
 
 /// Operations on paths.
 pub trait Disk: Send + Sync {
-    /// Opens for reading and appending (every write goes to the end, whatever others do) and
-    /// creates a missing file with [`FILE_MODE`]. Missing directories are an error.
+    /// Opens an existing file for reading and appending: every write goes to the end, whatever
+    /// others do.
     fn open_append(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
     /// Opens an existing file for reading and for writing in place.
     fn open_existing(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
+
+    /// Opens a file that only serves to be locked; creates it with [`FILE_MODE`].
+    fn open_lock(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
     /// Creates a file that must not exist yet, for reading and writing. `mode` is subject to the
     /// process's umask; [`DiskFile::set_mode`] is not.
@@ -127,6 +138,11 @@ pub trait DiskFile: Send + Sync {
     /// Sets the permission bits, past the umask.
     fn set_mode(&self, mode: u32) -> Result<()>;
 
+    /// Locks the file against everybody else who opened it and locks it, in this process too. Ends
+    /// with the descriptor, also when the process is killed. Waits for its turn, or gives `false`
+    /// when it would have to.
+    fn lock(&self, wait: bool) -> Result<bool>;
+
     /// Metadata of the open file, wherever its name went.
     fn stat(&self) -> Result<FileStat>;
 
@@ -163,6 +179,11 @@ impl OsDisk {
 
 impl Disk for OsDisk {
     fn open_append(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        Self::open(options.read(true).append(true), path, FILE_MODE)
+    }
+
+    fn open_lock(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         Self::open(
             options.read(true).append(true).create(true),
@@ -323,10 +344,33 @@ impl DiskFile for OsFile {
         platform::set_mode(&self.file, mode).during("fchmod", &self.path)
     }
 
+    fn lock(&self, wait: bool) -> Result<bool> {
+        loop {
+            let outcome = match wait {
+                true => self.file.lock(),
+                false => match self.file.try_lock() {
+                    Err(TryLockError::WouldBlock) => return Ok(false),
+                    Err(TryLockError::Error(error)) => Err(error),
+                    Ok(()) => Ok(()),
+                },
+            };
+            match outcome {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome.map(|()| true).during("flock", &self.path),
+            }
+        }
+    }
+
     fn stat(&self) -> Result<FileStat> {
         let metadata = self.file.metadata().during("fstat", &self.path)?;
         Ok(platform::file_stat(&metadata))
     }
+}
+
+/// Which file it is that was opened; `path` is for messages.
+pub fn identity_of(file: &File, path: &Path) -> Result<FileIdentity> {
+    let metadata = file.metadata().during("fstat", path)?;
+    Ok(platform::file_stat(&metadata).identity)
 }
 
 /// Reads a whole file; the call that fails (`open` or `read`) is named in the error.
@@ -353,6 +397,16 @@ pub fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize>
         }
     }
     Ok(filled)
+}
+
+/// What the system told about a file, as [`Disk::stat`] gives it.
+pub fn stat_of(metadata: &Metadata) -> FileStat {
+    platform::file_stat(metadata)
+}
+
+/// Metadata of an open file.
+pub fn stat_of_file(file: &File) -> io::Result<FileStat> {
+    Ok(platform::file_stat(&file.metadata()?))
 }
 
 /// Opens a regular file for reading; links are followed. Anything else, a pipe or a device, is an

@@ -142,6 +142,11 @@ impl Disk for FaultyDisk {
         Ok(self.wrap(OsDisk.open_existing(path)?, path))
     }
 
+    fn open_lock(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.script.check("open", path)?;
+        Ok(self.wrap(OsDisk.open_lock(path)?, path))
+    }
+
     fn create_new(&self, path: &Path, mode: u32) -> Result<Box<dyn DiskFile>> {
         self.script.check("open", path)?;
         Ok(self.wrap(OsDisk.create_new(path, mode)?, path))
@@ -251,6 +256,11 @@ impl DiskFile for FaultyFile {
     fn set_mode(&self, mode: u32) -> Result<()> {
         self.script.check("fchmod", &self.path)?;
         self.inner.set_mode(mode)
+    }
+
+    fn lock(&self, wait: bool) -> Result<bool> {
+        self.script.check("flock", &self.path)?;
+        self.inner.lock(wait)
     }
 
     fn stat(&self) -> Result<FileStat> {

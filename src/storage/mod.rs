@@ -7,5 +7,7 @@ pub mod disk;
 #[cfg(test)]
 pub(crate) mod faulty;
 pub mod glob;
+pub mod leftovers;
+pub mod lock;
 mod platform;
 pub mod text;

@@ -50,6 +50,8 @@ mod unix {
             len: metadata.len(),
             mode: metadata.mode() & 0o7777,
             mtime_ns: metadata.modified().map_or(0, super::nanoseconds),
+            ctime_ns: i128::from(metadata.ctime()) * 1_000_000_000
+                + i128::from(metadata.ctime_nsec()),
             is_file: metadata.is_file(),
             is_dir: metadata.is_dir(),
         }
@@ -82,6 +84,24 @@ mod unix {
     fn unsupported(error: &io::Error) -> bool {
         let number = error.raw_os_error();
         [Errno::INVAL, Errno::NOTSUP, Errno::BADF, Errno::NOSYS]
+            .iter()
+            .any(|known| Some(known.raw_os_error()) == number)
+    }
+
+    /// Whether a failure means that this file system has no locks or no second names for files.
+    pub(in crate::storage) fn not_offered(error: &io::Error) -> bool {
+        let number = error.raw_os_error();
+        let known = [
+            Errno::NOLCK,
+            Errno::PERM,
+            Errno::NOTSUP,
+            Errno::OPNOTSUPP,
+            Errno::NOSYS,
+            Errno::INVAL,
+            Errno::MLINK,
+            Errno::XDEV,
+        ];
+        known
             .iter()
             .any(|known| Some(known.raw_os_error()) == number)
     }
@@ -144,10 +164,11 @@ mod other {
 
     pub(in crate::storage) fn file_stat(metadata: &Metadata) -> FileStat {
         FileStat {
-            identity: FileIdentity { dev: 0, inode: 0 },
+            identity: FileIdentity::NONE,
             len: metadata.len(),
             mode: FILE_MODE,
             mtime_ns: metadata.modified().map_or(0, super::nanoseconds),
+            ctime_ns: metadata.created().map_or(0, super::nanoseconds),
             is_file: metadata.is_file(),
             is_dir: metadata.is_dir(),
         }
@@ -179,6 +200,10 @@ mod other {
 
     pub(in crate::storage) fn sync_dir(_dir: &Path) -> io::Result<()> {
         Ok(())
+    }
+
+    pub(in crate::storage) fn not_offered(error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::Unsupported
     }
 
     pub(in crate::storage) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {

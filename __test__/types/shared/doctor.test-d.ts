@@ -2,9 +2,11 @@
 
 import {
   examineSession,
+  repairSession,
   type SessionExamination,
   type SessionFinding,
   type SessionFindingKind,
+  type SessionRepair,
 } from "session-manager-native";
 import { expectSame } from "./expect.js";
 
@@ -20,3 +22,9 @@ expectSame<SessionFinding["kind"], SessionFindingKind>();
 // @ts-expect-error no such kind
 const kind: SessionFindingKind = "broken";
 void kind;
+
+const repair = repairSession("/d/s.jsonl");
+expectSame<typeof repair, Promise<SessionRepair>>();
+void repairSession("/d/s.jsonl", "/d/t.jsonl", { cwd: "/w" });
+// @ts-expect-error the output is a path
+void repairSession("/d/s.jsonl", 5);

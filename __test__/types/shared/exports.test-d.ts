@@ -166,6 +166,7 @@ type RuntimeNames =
   | "upsertFileOperations"
   | "pruneToolOutputs"
   | "examineSession"
+  | "repairSession"
   // event logs
   | "encodeSegment"
   | "projectKey"

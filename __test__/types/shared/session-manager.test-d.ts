@@ -43,6 +43,7 @@ interface InstanceResults {
   ensureOnDisk: Promise<void>;
   flush: Promise<void>;
   close: Promise<void>;
+  onPersistenceError: () => void;
   isPersisted: boolean;
   setSessionName: Promise<boolean>;
   sanitizeLoadedOpenAIResponsesReplayMetadata: boolean;
