@@ -13,6 +13,8 @@ const directories = require("./js/directories.js");
 const doctor = require("./js/doctor.js");
 const entries = require("./js/entries.js");
 const eventCodec = require("./js/event-codec.js");
+const eventLog = require("./js/event-log.js");
+const eventLogErrors = require("./js/event-log-errors.js");
 const executionText = require("./js/execution-text.js");
 const fileOperations = require("./js/file-operations.js");
 const fileStorage = require("./js/file-session-storage.js");
@@ -65,6 +67,9 @@ module.exports.ArtifactManager = artifacts.ArtifactManager;
 
 module.exports.HistoryStorage = history.HistoryStorage;
 
+module.exports.JsonlSessionPersistence = eventLog.JsonlSessionPersistence;
+module.exports.SessionFormatUnsupportedError = eventLogErrors.SessionFormatUnsupportedError;
+module.exports.SessionPersistenceCorruptionError = eventLogErrors.SessionPersistenceCorruptionError;
 module.exports.encodeSegment = eventCodec.encodeSegment;
 module.exports.projectKey = eventCodec.projectKey;
 module.exports.packChunkRuns = eventCodec.packChunkRuns;

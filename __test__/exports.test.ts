@@ -70,6 +70,12 @@ function returnsPromise(symbol: ts.Symbol): boolean {
   return results.length > 0 && results.every(Boolean);
 }
 
+/** Whether a member is declared here, not inherited from a class of the language. */
+function isOurs(member: ts.Symbol): boolean {
+  const files = (member.declarations ?? []).map((it) => it.getSourceFile().fileName);
+  return files.some((file) => file.startsWith(root) && !file.includes("/node_modules/"));
+}
+
 function membersOf(symbol: ts.Symbol): Member[] {
   const describeMember = (member: ts.Symbol, isStatic: boolean): Member => ({
     name: member.name,
@@ -77,10 +83,12 @@ function membersOf(symbol: ts.Symbol): Member[] {
     isMethod: (member.flags & ts.SymbolFlags.Method) !== 0,
     returnsPromise: returnsPromise(member),
   });
-  const instance = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol));
+  const instance = checker
+    .getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
+    .filter(isOurs);
   const statics = checker
     .getPropertiesOfType(checker.getTypeOfSymbol(symbol))
-    .filter(({ flags }) => flags & ts.SymbolFlags.Method);
+    .filter((member) => member.flags & ts.SymbolFlags.Method && isOurs(member));
   return [
     ...instance.map((member) => describeMember(member, false)),
     ...statics.map((member) => describeMember(member, true)),
@@ -192,7 +200,7 @@ describe("declarations", () => {
       const members = [
         ...checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol)),
         ...(isClass ? checker.getPropertiesOfType(checker.getTypeOfSymbol(symbol)) : []),
-      ].filter((member) => isClass || member.flags & ts.SymbolFlags.Method);
+      ].filter((member) => (isClass ? isOurs(member) : member.flags & ts.SymbolFlags.Method));
       for (const member of members) {
         if (member.name !== "prototype" && !isDocumented(member)) {
           silent.push(`${symbol.name}.${member.name}`);

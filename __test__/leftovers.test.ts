@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { SessionManager } from "../index.js";
 import { createWritten, fileOf } from "./support/managers.js";
 import { useSandbox } from "./support/sandbox.js";
@@ -38,7 +38,8 @@ describe("temporary files of killed processes", () => {
     const opened = await SessionManager.open(fileOf(manager));
     expect(opened.getEntries()).toHaveLength(manager.getEntries().length);
     await opened.close();
-    expect(gone.filter((file) => fs.existsSync(file))).toEqual([]);
+    // Behind everything else: opening does not wait for it.
+    await vi.waitFor(() => expect(gone.filter((file) => fs.existsSync(file))).toEqual([]));
     expect(kept.filter((file) => !fs.existsSync(file))).toEqual([]);
   });
 

@@ -23,8 +23,8 @@ let opened: Loose[] = [];
 /** Called with the file between the reading of its end and of its rest. */
 let inBetween: (file: string) => void;
 
-const open: Open = async (path, now, blobsDir) => {
-  const loaded = await byTail()(path, now, blobsDir);
+const open: Open = async (path, now) => {
+  const loaded = await byTail()(path, now);
   opened.push(loaded);
   inBetween(path);
   return loaded;

@@ -87,9 +87,12 @@ async function toSessionInfos(listing, withTexts = true) {
   reportFailures(listing.failures);
   const { count } = listing;
   const infos = [];
+  let text = listing.firstRows();
   while (infos.length < count) {
-    // Making objects of all of them at once would hold up the program.
-    for (const row of JSON.parse(await listing.rows(infos.length, ROWS_AT_ONCE))) {
+    // The next ones are prepared meanwhile. Making objects of all at once would hold up the program.
+    const next = infos.length + ROWS_AT_ONCE;
+    const coming = next < count ? listing.rows(next, ROWS_AT_ONCE) : undefined;
+    for (const row of JSON.parse(text)) {
       const info = infoOfRow(row, new Date(row[MODIFIED]));
       const unread = new Unread(listing, infos.length, info.path, row[FIRST_MESSAGE]);
       if (row[IS_CUT]) {
@@ -100,6 +103,7 @@ async function toSessionInfos(listing, withTexts = true) {
       }
       infos.push(info);
     }
+    text = await coming;
   }
   return infos;
 }
@@ -188,7 +192,7 @@ async function list(cwd, sessionDir, storage, options) {
     return listFolderThrough(storage, cwd, dir, control);
   }
   const scan = native.SessionScan.ofFolder(readEnvironment(), cwd, dir);
-  return runScan(scan, control, toSessionInfos);
+  return runScan(scan, control, ROWS_AT_ONCE, toSessionInfos);
 }
 
 /** The sessions of all projects. */
@@ -200,7 +204,7 @@ async function listAll(storage, options) {
     return listAllThrough(storage, control);
   }
   const scan = native.SessionScan.ofAll(readEnvironment());
-  return runScan(scan, control, toSessionInfos);
+  return runScan(scan, control, ROWS_AT_ONCE, toSessionInfos);
 }
 
 /** Checks the options of a search. */
@@ -268,7 +272,7 @@ async function searchSessions(query, options) {
     const infos = await toSessionInfos(listing, false);
     return infos.map((info, at) => Object.assign(info, { score: scores[at] }));
   };
-  return runScan(scan, search.control, toHits, search.limit);
+  return runScan(scan, search.control, ROWS_AT_ONCE, toHits, search.limit);
 }
 
 function findMatch(sessionArg, infos) {

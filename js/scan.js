@@ -16,7 +16,6 @@ const { invalidArgument, optionalFunction, optionalObject } = require("./validat
 const STEPS = 50;
 /** Fewer files at a time would leave threads without work. */
 const SMALLEST_BATCH = 8;
-const ALL = 0xffff_ffff;
 
 /** Checks a `signal`; anything that behaves like an `AbortSignal` will do. */
 function optionalSignal(value, name) {
@@ -104,18 +103,23 @@ function report({ signal, onProgress }, done, total) {
 
 /**
  * Reads all files of a native scan; gives what `finish` makes of the listing of the first `limit`
- * sessions.
+ * sessions. Asks for `rows` rows of it.
  */
-function runScan(scan, control, finish, limit = Number.POSITIVE_INFINITY) {
+function runScan(scan, control, rows, finish, limit = Number.POSITIVE_INFINITY) {
   const work = async () => {
+    if (!control.onProgress) {
+      const listing = await scan.run(limit, rows);
+      throwIfAborted(control.signal);
+      return finish(listing);
+    }
     const total = await scan.find();
-    const batch = control.onProgress ? Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS)) : ALL;
+    const batch = Math.max(SMALLEST_BATCH, Math.ceil(total / STEPS));
     report(control, 0, total);
     for (let done = 0; done < total; ) {
       done = await scan.read(batch);
       report(control, done, total);
     }
-    return finish(await scan.take(limit));
+    return finish(await scan.take(limit, rows));
   };
   return abortable(control.signal, work, () => scan.cancel());
 }
@@ -146,4 +150,4 @@ function readAll(find, read, control) {
   return abortable(control.signal, work, () => {});
 }
 
-module.exports = { controlOf, readAll, runScan, throwIfAborted };
+module.exports = { abortable, controlOf, optionalSignal, readAll, runScan, throwIfAborted };

@@ -67,11 +67,25 @@ function newState(scope, parentSession) {
   return scope.persist ? attach(scope, state, sessionFileOf(scope, header)) : state;
 }
 
+/** Directories that were looked through; once is enough, and a large one takes its time. */
+const lookedThrough = new Set();
+
+/** Removes what killed processes left in a directory, behind everything else. */
+function removeLeftovers(dir, now) {
+  if (!lookedThrough.has(dir)) {
+    lookedThrough.add(dir);
+    native.removeLeftovers(dir, now).catch(() => {});
+  }
+}
+
 /** Reads a session through the scope's storage, without keeping anything of it. */
-async function read(storage, filePath) {
+async function read(storage, filePath, how = "load") {
   const now = Date.now();
   if (isNativeStorage(storage)) {
-    return native.SessionCore.load(filePath, now, getBlobsDir());
+    const loaded = await native.SessionCore[how](filePath, now);
+    removeLeftovers(path.dirname(filePath), now);
+    removeLeftovers(getBlobsDir(), now);
+    return loaded;
   }
   try {
     return native.SessionCore.loadText(await storage.readText(filePath), filePath, now);
@@ -84,11 +98,7 @@ async function read(storage, filePath) {
 }
 
 /** The same for a session that is to go on: of a long file only the end may be known at first. */
-async function readToOpen(storage, filePath) {
-  return isNativeStorage(storage)
-    ? native.SessionCore.open(filePath, Date.now(), getBlobsDir())
-    : read(storage, filePath);
-}
+const readToOpen = (storage, filePath) => read(storage, filePath, "open");
 
 /** The header object of a session that was read; made up when it was damaged. */
 function headerOf(scope, loaded) {

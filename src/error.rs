@@ -80,6 +80,19 @@ pub enum Error {
         #[source]
         cause: Option<Box<Error>>,
     },
+    /// A write failed and could not be undone.
+    #[error("failed to roll back append to \"{}\"", .path.display())]
+    Rollback {
+        /// The file.
+        path: PathBuf,
+        /// The length that it must be cut to.
+        len: u64,
+        /// Why writing failed.
+        #[source]
+        cause: Box<Error>,
+        /// Why it could not be undone.
+        rollback: Box<Error>,
+    },
     /// A background task ended without an answer, which only a bug can cause.
     #[error("Internal error: {0}")]
     Internal(String),
@@ -105,6 +118,7 @@ impl Error {
             Self::WriterClosed => "WRITER_CLOSED",
             Self::EntryUnreadable { .. } => "ENTRY_UNREADABLE",
             Self::Database { code, .. } | Self::Log { code, .. } => code,
+            Self::Rollback { .. } => "SESSION_ROLLBACK_FAILED",
             Self::Internal(_) => "INTERNAL",
         }
     }
@@ -120,6 +134,7 @@ impl Error {
             | Self::EntryUnreadable { path, .. }
             | Self::Database { path, .. } => Some(path),
             Self::Log { path, .. } => path.as_deref(),
+            Self::Rollback { path, .. } => Some(path),
             Self::WriterClosed | Self::Internal(_) => None,
         }
     }
@@ -128,6 +143,15 @@ impl Error {
     pub fn cause(&self) -> Option<&Error> {
         match self {
             Self::Log { cause, .. } => cause.as_deref(),
+            Self::Rollback { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// The failure that kept the effects of another one from being undone.
+    pub fn rollback(&self) -> Option<&Error> {
+        match self {
+            Self::Rollback { rollback, .. } => Some(rollback),
             _ => None,
         }
     }

@@ -29,7 +29,8 @@ export type SessionFindingKind =
   | "damaged-blob"
   | "invalid-blob-reference"
   | "leftover-temp"
-  | "lock-file";
+  | "lock-file"
+  | "unfinished-rewrite";
 
 /** One thing that is wrong. */
 export interface SessionFinding {

@@ -8,6 +8,7 @@ const { getBlobsDir } = require("../directories.js");
 const { FileSessionStorage } = require("../file-session-storage.js");
 const { flattenTree, renderTreePrefix } = require("../flat-tree.js");
 const { createCompactionSummaryMessage, messageOf } = require("../message-constructors.js");
+const native = require("../native.js");
 const { formatSessionDumpText } = require("../session-dump.js");
 const lifecycle = require("../session-lifecycle.js");
 const { UsageError } = require("./arguments.js");
@@ -55,8 +56,8 @@ function viewOf(values) {
 
 /** The session in a file, connected with nothing that could write. */
 async function load(file) {
-  const storage = new FileSessionStorage();
-  const loaded = await lifecycle.read(storage, file);
+  // Opening would also complete what an interrupted program left.
+  const loaded = await native.SessionCore.look(file, Date.now());
   if (loaded.outcome !== "session") {
     const reason = loaded.outcome === "missing" ? "there is no such file" : "it holds no session";
     throw new Error(`${file}: ${reason}`);
@@ -65,7 +66,7 @@ async function load(file) {
     cwd: process.cwd(),
     sessionDir: path.dirname(file),
     persist: false,
-    storage,
+    storage: new FileSessionStorage(),
     blobsDir: getBlobsDir(),
   };
   return lifecycle.openState(scope, file, loaded);

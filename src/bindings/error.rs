@@ -37,6 +37,9 @@ fn to_js_object<'env>(env: &'env Env, error: &Error) -> napi::Result<Object<'env
     if let Some(cause) = error.cause() {
         object.set_named_property("cause", to_js_object(env, cause)?)?;
     }
+    if let Some(rollback) = error.rollback() {
+        object.set_named_property("rollback", to_js_object(env, rollback)?)?;
+    }
     // Bun gives no stack to errors that are made without a JavaScript frame below them.
     let stack: Unknown<'_> = object.get_named_property("stack")?;
     if stack.get_type()? == ValueType::Undefined {

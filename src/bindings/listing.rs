@@ -1,5 +1,6 @@
 //! Listings, recent sessions and resume matching.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,6 +39,28 @@ pub struct SessionListing {
     sessions: Arc<Vec<Listed>>,
     scores: Vec<f64>,
     failures: Vec<String>,
+    /// Rows of the first sessions, made where the sessions were read.
+    first: Cell<Option<JsonText>>,
+}
+
+impl SessionListing {
+    /// Takes at most `limit` sessions from a scan and makes `first` rows.
+    fn take(scan: &Scan, limit: f64, first: u32) -> Self {
+        // Saturates: infinity is the largest count, NaN none.
+        let (scores, listing) = scan.take(limit as usize);
+        let first = rows_of(&listing.sessions, 0, first);
+        Self {
+            sessions: Arc::new(listing.sessions),
+            scores,
+            failures: messages(&listing.failures),
+            first: Cell::new(Some(first)),
+        }
+    }
+}
+
+fn rows_of(sessions: &[Listed], from: u32, count: u32) -> JsonText {
+    let chosen = sessions.iter().skip(from as usize).take(count as usize);
+    JsonText::new(row::join(chosen.map(|it| &*it.entry.row)))
 }
 
 #[napi]
@@ -60,16 +83,22 @@ impl SessionListing {
         self.failures.clone()
     }
 
+    /// JSON text of the first sessions, as many as `take` or `run` was told; see `rows`. `None`
+    /// (`null`) when it was taken already.
+    #[napi(catch_unwind)]
+    pub fn first_rows(&self) -> Option<JsonText> {
+        self.first.take()
+    }
+
     /// JSON text of some of the sessions, an array of arrays; `src/catalog/row.rs` tells what is in
     /// them.
     #[napi(catch_unwind, ts_return_type = "Promise<string>")]
     pub fn rows(&self, from: u32, count: u32) -> napi::Result<Promised<JsonText>> {
         let sessions = Arc::clone(&self.sessions);
-        let work = move || {
-            let chosen = sessions.iter().skip(from as usize).take(count as usize);
-            Ok(JsonText::new(row::join(chosen.map(|it| &*it.entry.row))))
-        };
-        run_blocking(work, |_, text| Ok(text))
+        run_blocking(
+            move || Ok(rows_of(&sessions, from, count)),
+            |_, text| Ok(text),
+        )
     }
 
     /// What was said in a session, read from its file. Blocks.
@@ -192,17 +221,24 @@ impl SessionScan {
     }
 
     /// What was found, at most `limit` sessions: best first, then newest first. Empties the scan.
+    /// Makes `first` rows of them at once.
     #[napi(catch_unwind, ts_return_type = "Promise<SessionListing>")]
-    pub fn take(&self, limit: f64) -> napi::Result<Promised<SessionListing>> {
+    pub fn take(&self, limit: f64, first: u32) -> napi::Result<Promised<SessionListing>> {
+        let scan = Arc::clone(&self.scan);
+        run_blocking(
+            move || Ok(SessionListing::take(&scan, limit, first)),
+            |_, listing| Ok(listing),
+        )
+    }
+
+    /// All of it in one step: `find`, `read`, `take`.
+    #[napi(catch_unwind, ts_return_type = "Promise<SessionListing>")]
+    pub fn run(&self, limit: f64, first: u32) -> napi::Result<Promised<SessionListing>> {
         let scan = Arc::clone(&self.scan);
         let work = move || {
-            // Saturates: infinity is the largest count, NaN none.
-            let (scores, listing) = scan.take(limit as usize);
-            Ok(SessionListing {
-                sessions: Arc::new(listing.sessions),
-                scores,
-                failures: messages(&listing.failures),
-            })
+            let total = scan.find()?;
+            scan.read(total);
+            Ok(SessionListing::take(&scan, limit, first))
         };
         run_blocking(work, |_, listing| Ok(listing))
     }

@@ -16,7 +16,6 @@ use crate::journal::tail::{self, Opened, Reach, Tail};
 use crate::journal::texts::TextTable;
 use crate::session::Tree;
 use crate::storage::disk::{Disk, OsDisk};
-use crate::storage::leftovers::remove_old;
 
 /// Numbers of a load, as `getLoadReport` gives them.
 #[napi(object, object_from_js = false)]
@@ -76,14 +75,10 @@ pub struct LoadedSession {
 }
 
 impl LoadedSession {
-    pub(super) fn from_file(
-        path: PathBuf,
-        now: f64,
-        blobs_dir: Option<PathBuf>,
-    ) -> napi::Result<Promised<Self>> {
+    pub(super) fn from_file(path: PathBuf, now: f64) -> napi::Result<Promised<Self>> {
         run_blocking(
             move || {
-                prepare(&path, now, blobs_dir.as_deref());
+                recover(&path);
                 let outcome = load::load_file(&path, &ids(now))?;
                 Ok((outcome, path))
             },
@@ -91,15 +86,22 @@ impl LoadedSession {
         )
     }
 
+    /// Reads a file and touches nothing, not even what others left behind.
+    pub(super) fn only_read(path: PathBuf, now: f64) -> napi::Result<Promised<Self>> {
+        run_blocking(
+            move || Ok((load::load_file(&path, &ids(now))?, path)),
+            |_, (outcome, path)| Ok(Self::new(outcome, &path)),
+        )
+    }
+
     pub(super) fn from_end_of_file(
         path: PathBuf,
         now: f64,
-        blobs_dir: Option<PathBuf>,
         reach: Reach,
     ) -> napi::Result<Promised<Self>> {
         run_blocking(
             move || {
-                prepare(&path, now, blobs_dir.as_deref());
+                recover(&path);
                 let opened = tail::open_file(&path, &ids(now), reach)?;
                 Ok((opened, path))
             },
@@ -177,13 +179,8 @@ impl LoadedSession {
     }
 }
 
-/// Removes what killed processes left long ago beside a session and among the blobs, and completes
-/// what they had begun with the session.
-fn prepare(path: &Path, now: f64, blobs_dir: Option<&Path>) {
-    let dirs = [path.parent(), blobs_dir];
-    for dir in dirs.into_iter().flatten() {
-        remove_old(&OsDisk, dir, now);
-    }
+/// Completes what a killed process had begun with a session.
+fn recover(path: &Path) {
     let disk: Arc<dyn Disk> = Arc::new(OsDisk);
     // What cannot be completed now, because nothing can be written, is for a later time.
     let _ = succession::recover(&disk, path);

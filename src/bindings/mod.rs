@@ -11,6 +11,7 @@ mod catalog;
 mod doctor;
 mod error;
 mod event_codec;
+mod event_log;
 mod functions;
 mod history;
 mod journal;

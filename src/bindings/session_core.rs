@@ -443,23 +443,22 @@ impl SessionCore {
     pub fn open(
         path: String,
         now: f64,
-        blobs_dir: Option<String>,
         reach: Option<JsReach>,
     ) -> napi::Result<Promised<LoadedSession>> {
-        let blobs_dir = blobs_dir.map(PathBuf::from);
         let reach = reach.map_or_else(Reach::default, Reach::from);
-        LoadedSession::from_end_of_file(PathBuf::from(path), now, blobs_dir, reach)
+        LoadedSession::from_end_of_file(PathBuf::from(path), now, reach)
     }
 
-    /// Reads a session file off-thread. Removes what killed processes left long ago in its directory
-    /// and, if given, among the blobs.
+    /// Reads a session file off-thread.
     #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
-    pub fn load(
-        path: String,
-        now: f64,
-        blobs_dir: Option<String>,
-    ) -> napi::Result<Promised<LoadedSession>> {
-        LoadedSession::from_file(PathBuf::from(path), now, blobs_dir.map(PathBuf::from))
+    pub fn load(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::from_file(PathBuf::from(path), now)
+    }
+
+    /// Reads a session file off-thread, for somebody who only looks at it.
+    #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
+    pub fn look(path: String, now: f64) -> napi::Result<Promised<LoadedSession>> {
+        LoadedSession::only_read(PathBuf::from(path), now)
     }
 
     /// Reads the text of a session that is not kept in a file of its own.

@@ -10,7 +10,7 @@ use super::error::OrThrow;
 use super::task::{Promised, run_blocking};
 use crate::storage::disk::{Disk, OsDisk, parent_of};
 use crate::storage::text::{OpenMode, TextWriter};
-use crate::storage::{glob, text};
+use crate::storage::{glob, leftovers, text};
 use crate::{Error, Result};
 
 /// What the facade makes a `SessionStorageStat` of.
@@ -32,6 +32,16 @@ pub fn storage_ensure_dir(env: &Env, dir: String) -> napi::Result<()> {
 #[napi(catch_unwind)]
 pub fn storage_exists_sync(path: String) -> bool {
     Path::new(&path).exists()
+}
+
+/// Removes temporary files that killed processes left in a directory more than a day before `now`
+/// (milliseconds since 1970), off-thread; gives their number.
+#[napi(catch_unwind, ts_return_type = "Promise<number>")]
+pub fn remove_leftovers(dir: String, now: f64) -> napi::Result<Promised<f64>> {
+    run_blocking(
+        move || Ok(leftovers::remove_old(&OsDisk, Path::new(&dir), now)),
+        |_, count| Ok(count as f64),
+    )
 }
 
 /// Replaces a file's content in place.

@@ -26,10 +26,13 @@ pub fn stem(name: &str) -> &str {
 /// only, links are not followed. What does not exist or is no directory holds none; a directory that
 /// cannot be read is an error.
 pub fn session_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    // What makes one path tidy makes all of them tidy: they differ in their last name only.
+    let tidy = normalize(&dir.join("name"));
+    let dir_of_all = tidy.parent().unwrap_or(dir);
     Ok(entries(dir)?
         .iter()
         .filter(|entry| is_session_file(entry))
-        .map(|entry| normalize(&entry.path()))
+        .map(|entry| dir_of_all.join(entry.file_name()))
         .collect())
 }
 

@@ -118,8 +118,13 @@ pub fn leftovers(dir: &Path) -> Result<Vec<Leftover>> {
 }
 
 /// Temporary files are called `.<session file>.<suffix>.tmp`, locks `.<session file>.lock` or
-/// `<session file>.lock`.
+/// `<session file>.lock`, files that are being replaced `.<session file>.previous`.
 fn classify(name: &str) -> Option<(Kind, &str)> {
+    if let Some(session) = name.strip_suffix(".previous") {
+        let session = session.strip_prefix('.')?;
+        let is_session = is_session_name(session) || is_cut(session);
+        return is_session.then_some((Kind::UnfinishedRewrite, session));
+    }
     if let Some(session) = name.strip_suffix(".lock") {
         let (session, is_hidden) = match session.strip_prefix('.') {
             Some(session) => (session, true),
@@ -150,6 +155,8 @@ mod tests {
             "b.jsonl.lock",
             "a.jsonl",
             ".a.jsonl.lock.os",
+            ".a.jsonl.previous",
+            "a.jsonl.previous",
             "a.jsonl.bak-15e1be0f427b9866",
             "package.lock",
             ".note.txt.00.tmp",
@@ -164,6 +171,7 @@ mod tests {
             [
                 (Kind::LeftoverTemp, "a.jsonl"),
                 (Kind::LockFile, "a.jsonl"),
+                (Kind::UnfinishedRewrite, "a.jsonl"),
                 (Kind::LockFile, "b.jsonl"),
             ]
         );

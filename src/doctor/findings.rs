@@ -62,11 +62,13 @@ pub enum Kind {
     LeftoverTemp,
     /// A lock file.
     LockFile,
+    /// The second name of a file whose replacement was interrupted.
+    UnfinishedRewrite,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::EmptyFile,
         Self::NotASession,
         Self::MissingHeader,
@@ -95,6 +97,7 @@ impl Kind {
         Self::InvalidBlobReference,
         Self::LeftoverTemp,
         Self::LockFile,
+        Self::UnfinishedRewrite,
     ];
 
     /// Its name for programs.
@@ -128,6 +131,7 @@ impl Kind {
             Self::InvalidBlobReference => "invalid-blob-reference",
             Self::LeftoverTemp => "leftover-temp",
             Self::LockFile => "lock-file",
+            Self::UnfinishedRewrite => "unfinished-rewrite",
         }
     }
 
@@ -161,7 +165,8 @@ impl Kind {
             | Self::DamagedBlob
             | Self::InvalidBlobReference
             | Self::LeftoverTemp
-            | Self::LockFile => false,
+            | Self::LockFile
+            | Self::UnfinishedRewrite => false,
         }
     }
 }
@@ -283,6 +288,10 @@ impl fmt::Display for Finding {
             Kind::LockFile => {
                 f.write_str("a lock file is left: a program is writing, or was interrupted in it")
             }
+            Kind::UnfinishedRewrite => f.write_str(
+                "the file before a rewrite that is under way or was interrupted: opening the session \
+                 takes over what is missing",
+            ),
         }
     }
 }

@@ -110,7 +110,9 @@ impl OpenTurn {
                 }
             }
             EventKind::ToolResult => {
-                let id = path(event, &["data", "message", "source", "callId"]).and_then(string);
+                let id = path(event, &["data", "message", "source", "callId"])
+                    .or_else(|| path(event, &["data", "callId"]))
+                    .and_then(string);
                 if let Some(id) = id {
                     self.calls.shift_remove(id.decode().as_ref());
                 }
@@ -120,7 +122,10 @@ impl OpenTurn {
     }
 
     fn see_requests(&mut self, event: &[u8]) {
-        let content = path(event, &["data", "message", "content"]).and_then(elements);
+        // Records of an older form have no message around their content.
+        let content = path(event, &["data", "message", "content"])
+            .or_else(|| path(event, &["data", "content"]))
+            .and_then(elements);
         for block in content.unwrap_or_default() {
             let is_call = member(block, "type")
                 .and_then(string)

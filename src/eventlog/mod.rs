@@ -7,8 +7,15 @@
 //! values are built: events are the bytes of their lines.
 
 pub mod closers;
+pub mod coordinator;
 pub mod failure;
+mod frame;
+pub mod header;
+pub mod log;
 pub mod names;
 pub mod pack;
+mod publish;
 pub mod row;
+pub mod scan;
+pub mod store;
 mod value;

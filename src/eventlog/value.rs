@@ -92,3 +92,30 @@ pub(super) fn elements(text: &[u8]) -> Option<Vec<&[u8]>> {
     });
     read.ok().map(|()| all)
 }
+
+/// What JavaScript's `String(value)` makes of a value, `None` being `undefined`.
+pub(super) fn js_string(value: Option<&[u8]>) -> String {
+    let Some(value) = value else {
+        return "undefined".to_owned();
+    };
+    match value.first() {
+        Some(b'"') => string(value).map_or_else(String::new, |text| text.to_text()),
+        Some(b'{') => "[object Object]".to_owned(),
+        Some(b'[') => {
+            // Deeper than anybody looks.
+            let texts = elements(value)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|it| match it {
+                    b"null" => String::new(),
+                    [b'[', ..] => "[object Array]".to_owned(),
+                    other => js_string(Some(other)),
+                });
+            texts.collect::<Vec<_>>().join(",")
+        }
+        _ => match number(value) {
+            Some(number) => crate::json::number::to_js_text(number),
+            None => String::from_utf8_lossy(value).into_owned(),
+        },
+    }
+}

@@ -268,7 +268,19 @@ impl<R: Read> Lines<R> {
         }
         let from = cursor.pos();
         match parse(&mut cursor) {
-            Ok(value) => Ok(Some(self.take(from, cursor.pos(), line_end, value, false))),
+            Ok(value) => {
+                let to = cursor.pos();
+                // Torn bytes that begin with a quotation mark would swallow the brace of the record
+                // behind them.
+                let is_string = self.buffer.get(from) == Some(&b'"');
+                if is_string
+                    && !Cursor::at(self.text(line_end), to).at_end()
+                    && let Some(piece) = self.salvage(line_end, parse, complete)
+                {
+                    return Ok(Some(piece));
+                }
+                Ok(Some(self.take(from, to, line_end, value, false)))
+            }
             Err(fault) => {
                 if fault == Fault::Incomplete
                     && let Some(piece) = self.multiline(line_end, parse)?

@@ -71,6 +71,18 @@ fn damaged_lines_cost_only_themselves() {
 }
 
 #[test]
+fn torn_bytes_that_begin_with_a_quotation_mark_swallow_nothing() {
+    let record = "{\"type\":\"custom\",\"id\":1}";
+    for torn in ["\"", "\"abc", "\",\"id\":\"", "\"\\u00", "\"a\" \""] {
+        for end in ["", "\n", "\n2\n"] {
+            let found = pieces(&format!("{torn}{record}{end}"));
+            assert!(found.contains(&format!("+{record}")), "{torn}: {found:?}");
+        }
+    }
+    assert_eq!(pieces("\"a\" b\n\"c\"\n"), ["=\"a\"", "! b", "=\"c\""]);
+}
+
+#[test]
 fn torn_lines_do_not_swallow_their_neighbours() {
     assert_eq!(pieces("{\"a\":[\n{\"b\":1}\n"), ["!{\"a\":[", "={\"b\":1}"]);
     assert_eq!(pieces("{\"a\":[1,\n2\n3\n"), ["!{\"a\":[1,", "=2", "=3"]);

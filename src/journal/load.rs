@@ -128,6 +128,21 @@ impl SessionFile {
     }
 }
 
+/// Reads a file in chunks of so many bytes, on several threads, however short it is. For tests: how
+/// a file is cut must not matter. Blocking.
+pub fn load_in_chunks(path: &Path, chunk: u64, ids: &IdSource<'_>) -> Result<Outcome> {
+    let file = Arc::new(open_regular(path)?);
+    let source = Source::File {
+        file: Arc::clone(&file),
+        path: path.to_path_buf(),
+    };
+    let length = file.metadata().during("fstat", path)?.len();
+    let loader = Loader::new(source, ids);
+    loader
+        .load_ahead(&file, length, chunk.max(1))
+        .during("read", path)
+}
+
 /// Reads a text in memory; `path` is for messages. Fails only when memory runs out.
 pub fn load_bytes(bytes: Arc<[u8]>, path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
     let loader = Loader::new(Source::Bytes(Arc::clone(&bytes)), ids);

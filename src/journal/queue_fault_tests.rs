@@ -238,8 +238,16 @@ fn live(client: &mut Client) {
     client.finish(Op::Sync);
 }
 
-fn survives(make: impl Fn(usize, Fault) -> FaultyDisk, header: &str, backup: bool) {
-    for fault in EACH_FAULT {
+/// Where a fault lasts, or has been met by itself, its number makes no difference any more.
+const TWO_FAULTS: &[Fault] = &[Fault::HalfWritten, Fault::FailsWith(28)];
+
+fn survives(
+    make: impl Fn(usize, Fault) -> FaultyDisk,
+    faults: &[Fault],
+    header: &str,
+    backup: bool,
+) {
+    for &fault in faults {
         for nth in 0.. {
             let disk = Arc::new(make(nth, fault));
             let mut client = Client::new(Arc::clone(&disk) as Arc<dyn Disk>, header, backup);
@@ -268,18 +276,28 @@ fn survives(make: impl Fn(usize, Fault) -> FaultyDisk, header: &str, backup: boo
 
 #[test]
 fn any_one_failure_costs_nothing() {
-    survives(FaultyDisk::new, HEADER, false);
+    survives(FaultyDisk::new, &EACH_FAULT, HEADER, false);
 }
 
 #[test]
 fn any_lasting_failure_costs_nothing_once_its_cause_is_gone() {
-    survives(FaultyDisk::lasting, HEADER, false);
+    survives(FaultyDisk::lasting, TWO_FAULTS, HEADER, false);
 }
 
 #[test]
 fn old_bytes_behind_a_damaged_header_survive_any_failure() {
-    survives(FaultyDisk::new, "{\"type\":\"session\",\"id", true);
-    survives(FaultyDisk::lasting, "{\"type\":\"session\",\"id", true);
+    survives(
+        FaultyDisk::new,
+        TWO_FAULTS,
+        "{\"type\":\"session\",\"id",
+        true,
+    );
+    survives(
+        FaultyDisk::lasting,
+        TWO_FAULTS,
+        "{\"type\":\"session\",\"id",
+        true,
+    );
 }
 
 #[test]

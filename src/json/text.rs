@@ -24,6 +24,11 @@ impl<'a> RawStr<'a> {
         self.raw
     }
 
+    /// Whether there are escapes in it.
+    pub fn is_escaped(&self) -> bool {
+        self.escaped
+    }
+
     /// Compares the decoded text.
     pub fn is(&self, text: &str) -> bool {
         if self.escaped {

@@ -36,6 +36,9 @@ async function entriesOf(world, file) {
   return entries;
 }
 
+/** A session of a listing. Whether its texts are read before it or with it is nobody's business. */
+const read = (info) => ({ ...info });
+
 export const READS = {
   queries: {
     async run(world, _, slot) {
@@ -49,7 +52,10 @@ export const READS = {
       world.disk.settleTimes();
       world.reads(sessionDir(world, dir, cwd));
       const { list } = world.api.SessionManager;
-      return world.call(() => list(world.cwd(cwd), ...world.withStorage(world.dir(dir))));
+      return world.call(
+        () => list(world.cwd(cwd), ...world.withStorage(world.dir(dir))),
+        (infos) => infos.map(read),
+      );
     },
   },
 
@@ -58,7 +64,10 @@ export const READS = {
     run(world) {
       world.disk.settleTimes();
       world.reads(world.root);
-      return world.call(() => world.api.SessionManager.listAll(...world.withStorage()));
+      return world.call(
+        () => world.api.SessionManager.listAll(...world.withStorage()),
+        (infos) => infos.map(read),
+      );
     },
   },
 
@@ -94,8 +103,9 @@ export const READS = {
       const cwd = world.cwd(command.cwd);
       const dir = world.dir(command.dir);
       const argument = resumeArgument(world, command);
-      return world.call(() =>
-        world.api.resolveResumableSession(argument, cwd, ...world.withStorage(dir)),
+      return world.call(
+        () => world.api.resolveResumableSession(argument, cwd, ...world.withStorage(dir)),
+        (match) => match && { ...match, session: read(match.session) },
       );
     },
   },

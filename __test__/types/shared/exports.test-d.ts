@@ -32,9 +32,11 @@ import type {
   HistoryEntry,
   HookMessage,
   ImageContent,
+  JsonlSessionPersistenceOptions,
   LabelEntry,
   ListingControl,
   LoadReport,
+  LoggedSession,
   Logger,
   LogLevel,
   MCPToolSelectionEntry,
@@ -47,6 +49,7 @@ import type {
   ProviderPayload,
   PruneConfig,
   PythonExecutionMessage,
+  RawSessionLog,
   ReadonlySessionManager,
   RecentSessionInfo,
   RedactedThinkingContent,
@@ -61,6 +64,8 @@ import type {
   SessionInfo,
   SessionInitEntry,
   SessionLogEvent,
+  SessionLogHeader,
+  SessionLogSnapshot,
   SessionManagerSnapshot,
   SessionMessageEntry,
   SessionSearchOptions,
@@ -74,11 +79,13 @@ import type {
   SkillPromptDetails,
   StopReason,
   StorageRecord,
+  StoredPrefix,
   TextContent,
   ThinkingContent,
   ThinkingLevelChangeEntry,
   ToolCall,
   ToolResultMessage,
+  TornMarker,
   TreeFilter,
   TreeNavigationMove,
   TreeNavigationNoop,
@@ -168,6 +175,9 @@ type RuntimeNames =
   | "examineSession"
   | "repairSession"
   // event logs
+  | "JsonlSessionPersistence"
+  | "SessionFormatUnsupportedError"
+  | "SessionPersistenceCorruptionError"
   | "encodeSegment"
   | "projectKey"
   | "packChunkRuns"
@@ -179,7 +189,17 @@ expectSame<Exclude<keyof typeof pkg, "default" | "module.exports">, RuntimeNames
 
 /** One use of every type that has no value, so that a missing one is an error here. */
 export interface TypeNames {
-  eventLogs: [SessionLogEvent, StorageRecord];
+  eventLogs: [
+    JsonlSessionPersistenceOptions,
+    LoggedSession,
+    RawSessionLog,
+    SessionLogEvent,
+    SessionLogHeader,
+    SessionLogSnapshot,
+    StorageRecord,
+    StoredPrefix,
+    TornMarker,
+  ];
   messages: [
     AgentMessage,
     AssistantMessage,
