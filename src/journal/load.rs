@@ -139,7 +139,7 @@ pub fn load_in_chunks(path: &Path, chunk: u64, ids: &IdSource<'_>) -> Result<Out
     let length = file.metadata().during("fstat", path)?.len();
     let loader = Loader::new(source, ids);
     loader
-        .load_ahead(&file, length, chunk.max(1))
+        .load_ahead(&file, 0..length, u64::MAX, chunk.max(1))
         .during("read", path)
 }
 
