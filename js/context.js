@@ -51,18 +51,27 @@ function summaryMessage(compaction, providerPayload) {
 /** Whether an entry says something; summaries of nothing do not. */
 const isShown = (entry) => entry.type !== "branch_summary" || Boolean(entry.summary);
 
-/** Names of models by role; later entries override earlier ones. */
-function modelsOf(entries) {
-  const models = {};
+/** Names of models with the role that each is for, in the order in which they were chosen. */
+function modelChoices(entries) {
+  const choices = [];
   for (const entry of entries) {
     if (entry.type === "model_change") {
       if (entry.model) {
-        models[textOf(entry.role ?? "default")] = entry.model;
+        choices.push([textOf(entry.role ?? "default"), entry.model]);
       }
     } else {
       const { provider, model } = entry.message ?? {};
-      models.default = `${textOf(provider)}/${textOf(model)}`;
+      choices.push(["default", `${textOf(provider)}/${textOf(model)}`]);
     }
+  }
+  return choices;
+}
+
+/** Names of models by role; later choices override earlier ones. */
+function modelsOf(choices) {
+  const models = {};
+  for (const [role, model] of choices) {
+    models[role] = model;
   }
   return models;
 }
@@ -72,8 +81,62 @@ const isObject = (value) => value !== null && typeof value === "object";
 
 const listOf = (value) => (Array.isArray(value) ? value : []);
 
-function injectedRules(entries) {
-  return [...new Set(entries.flatMap((entry) => listOf(entry.injectedRules)))];
+const injectedRules = (entries) => entries.flatMap((entry) => listOf(entry.injectedRules));
+
+/** What decides the settings, by place in the plan that the core makes. */
+const DECIDING = ["thinking", "tier", "context", "tools", "mode", "compaction"];
+
+/** The entries that decide the settings, by the names in `wanted`; undefined where there is none. */
+function decidingEntries(plan, wanted, entriesAt) {
+  const names = wanted.filter((name) => plan[DECIDING.indexOf(name)] > 0);
+  const entries = entriesAt(names.map((name) => plan[DECIDING.indexOf(name)] - 1));
+  return Object.fromEntries(names.map((name, at) => [name, entries[at]]));
+}
+
+/** Positions of the entries that choose models, and of those that inject rules. */
+function positionsOf(plan) {
+  const count = plan[6];
+  return { models: plan.subarray(7, 7 + count), injections: plan.subarray(7 + count) };
+}
+
+/**
+ * The messages of a context.
+ *
+ * @param kinds packed kinds of the path's entries, root first
+ * @param at position of the compaction, or -1
+ * @param compaction the entry there
+ */
+function messagesOf(kinds, at, compaction, entriesAt, positionOf) {
+  const messages = [];
+  let firstKept = -1;
+  if (compaction) {
+    const providerPayload = remoteCompaction(compaction);
+    messages.push(summaryMessage(compaction, providerPayload));
+    firstKept = providerPayload ? -1 : positionOf(compaction.firstKeptEntryId);
+  }
+  for (const entry of entriesAt(native.planContextMessages(kinds, at, firstKept))) {
+    const message = isShown(entry) ? messageOf(entry) : undefined;
+    if (message !== undefined) {
+      messages.push(message);
+    }
+  }
+  return messages;
+}
+
+/** The settings of a context, of what decides them. */
+function settingsOf({ thinking, tier, context, tools, mode, choices, rules }) {
+  return {
+    thinkingLevel: thinking ? (thinking.thinkingLevel ?? "off") : "off",
+    serviceTier: tier?.serviceTier ?? undefined,
+    models: modelsOf(choices),
+    activeContextName: context?.contextName,
+    activeContextTenant: context?.tenant,
+    injectedTtsrRules: [...new Set(rules)],
+    selectedMCPToolNames: tools ? [...listOf(tools.selectedToolNames)] : [],
+    hasPersistedMCPToolSelection: tools !== undefined,
+    mode: mode ? mode.mode : "none",
+    modeData: mode?.data,
+  };
 }
 
 /**
@@ -85,45 +148,12 @@ function injectedRules(entries) {
  */
 function assembleContext(kinds, entriesAt, positionOf) {
   const plan = native.planContextSettings(kinds);
-  const modelCount = plan[6];
-  const wanted = [...plan.subarray(0, 6)].filter((at) => at > 0).map((at) => at - 1);
-  const deciding = entriesAt(wanted);
-  let taken = 0;
-  const next = (at) => (plan[at] > 0 ? deciding[taken++] : undefined);
-  const thinking = next(0);
-  const tier = next(1);
-  const context = next(2);
-  const tools = next(3);
-  const mode = next(4);
-  const compaction = next(5);
-
-  const messages = [];
-  let firstKept = -1;
-  if (compaction) {
-    const providerPayload = remoteCompaction(compaction);
-    messages.push(summaryMessage(compaction, providerPayload));
-    firstKept = providerPayload ? -1 : positionOf(compaction.firstKeptEntryId);
-  }
-  const emitted = native.planContextMessages(kinds, plan[5] - 1, firstKept);
-  for (const entry of entriesAt(emitted)) {
-    const message = isShown(entry) ? messageOf(entry) : undefined;
-    if (message !== undefined) {
-      messages.push(message);
-    }
-  }
-  return {
-    messages,
-    thinkingLevel: thinking ? (thinking.thinkingLevel ?? "off") : "off",
-    serviceTier: tier?.serviceTier ?? undefined,
-    models: modelsOf(entriesAt(plan.subarray(7, 7 + modelCount))),
-    activeContextName: context?.contextName,
-    activeContextTenant: context?.tenant,
-    injectedTtsrRules: injectedRules(entriesAt(plan.subarray(7 + modelCount))),
-    selectedMCPToolNames: tools ? [...listOf(tools.selectedToolNames)] : [],
-    hasPersistedMCPToolSelection: tools !== undefined,
-    mode: mode ? mode.mode : "none",
-    modeData: mode?.data,
-  };
+  const deciding = decidingEntries(plan, DECIDING, entriesAt);
+  const messages = messagesOf(kinds, plan[5] - 1, deciding.compaction, entriesAt, positionOf);
+  const { models, injections } = positionsOf(plan);
+  const choices = modelChoices(entriesAt(models));
+  const rules = injectedRules(entriesAt(injections));
+  return { messages, ...settingsOf({ ...deciding, choices, rules }) };
 }
 
 /** The path from the root to an entry through an index; ends at the first repeated entry. */
@@ -181,8 +211,16 @@ function getLatestCompactionEntry(entries) {
 }
 
 module.exports = {
+  DECIDING,
   assembleContext,
   buildSessionContext,
+  decidingEntries,
   emptyContext,
   getLatestCompactionEntry,
+  injectedRules,
+  messagesOf,
+  modelChoices,
+  positionsOf,
+  remoteCompaction,
+  settingsOf,
 };

@@ -6,10 +6,14 @@
  * The native core knows every entry by a slot; the object of a loaded entry is made from its text
  * when somebody asks for it, and kept from then on, so that the same entry is always the same
  * object. Objects of new entries are the ones that were appended.
+ *
+ * Of a long session only the last entries are known at first; `tail` is what they are good for.
+ * Everything else waits until the whole session has been read.
  */
 
 const native = require("./native.js");
 const { kindOf, roleOf } = require("./entry-kinds.js");
+const { readRest } = require("./exit.js");
 const { log } = require("./logger.js");
 const { outline } = require("./outline.js");
 const { stripReplayMetadata } = require("./replay-metadata.js");
@@ -28,10 +32,13 @@ const MISSING_BLOB = {
 };
 
 class EntryTable {
-  /** The native tree. */
-  core;
-  /** Entry objects by slot; undefined where none was asked for. */
-  objects;
+  #core;
+  #objects;
+  /** How many entries there were when the table was made. */
+  #before;
+  /** Reads the whole session; undefined when that has been done. */
+  #partial;
+  #whenWhole = [];
   /** Slots of ids that were asked for: looking there again costs more than a map. */
   #slots = new Map();
   #reportedBlobs = new Set();
@@ -43,9 +50,11 @@ class EntryTable {
     },
   };
 
-  constructor(core, objects) {
-    this.core = core;
-    this.objects = objects;
+  constructor(core, objects, partial) {
+    this.#core = core;
+    this.#objects = objects;
+    this.#before = objects.length;
+    this.#partial = partial;
   }
 
   /** The table of a session without entries. */
@@ -56,7 +65,15 @@ class EntryTable {
   /** The table of a session that was read. */
   static loaded(loaded, blobsDir) {
     const core = native.SessionCore.fromLoaded(loaded, blobsDir);
-    return new EntryTable(core, new Array(core.count).fill(undefined));
+    const objects = new Array(core.count).fill(undefined);
+    if (!loaded.isPartial) {
+      return new EntryTable(core, objects);
+    }
+    const table = new EntryTable(core, objects, loaded);
+    // Who needs the session before that reads it, and is told when it cannot be read.
+    const done = () => table.readAll();
+    readRest(loaded).then(done).catch(ignore);
+    return table;
   }
 
   /** The table of entries that exist as objects. */
@@ -104,8 +121,78 @@ class EntryTable {
     return new EntryTable(this.core.copy(), this.objects.slice());
   }
 
+  /** The native tree. */
+  get core() {
+    this.readAll();
+    return this.#core;
+  }
+
+  /** Entry objects by slot; undefined where none was asked for. */
+  get objects() {
+    this.readAll();
+    return this.#objects;
+  }
+
+  /** How many entries there are. */
   get count() {
     return this.objects.length;
+  }
+
+  /** How many entries were added since the table was made. */
+  get addedCount() {
+    return this.#objects.length - this.#before;
+  }
+
+  /** The slot of an entry that was added, counted from the first of them. */
+  slotOfAdded(at) {
+    return this.#before + at;
+  }
+
+  /**
+   * The last entries, while the others are not known: tree, slots and objects. Their slots change
+   * when the others become known, so none may be kept.
+   */
+  get tail() {
+    if (this.#partial === undefined) {
+      return undefined;
+    }
+    const find = (id) => (isId(id) ? this.#core.find(id) : -1);
+    return { core: this.#core, find, many: (slots) => this.#many(slots) };
+  }
+
+  /** Makes sure that all entries are known. Blocks. */
+  readAll() {
+    if (this.#partial === undefined) {
+      return;
+    }
+    this.#core.complete(this.#partial);
+    this.#partial = undefined;
+    const unknown = this.#core.count - this.#objects.length;
+    this.#objects = new Array(unknown).fill(undefined).concat(this.#objects);
+    this.#before = this.#objects.length;
+    for (const callback of this.#whenWhole.splice(0)) {
+      callback();
+    }
+  }
+
+  /** Gives back the descriptor of the file, unless the file is still to be read. */
+  giveBack() {
+    if (this.#partial === undefined) {
+      this.#core.giveBack();
+    } else {
+      this.#partial.stopReading();
+    }
+  }
+
+  /** Calls back when all entries are known. */
+  whenWhole(callback) {
+    this.#whenWhole.push(callback);
+  }
+
+  /** Id of the leaf; null without one. */
+  get leafId() {
+    const { leaf } = this.#core;
+    return leaf < 0 ? null : this.#core.idOf(leaf);
   }
 
   /** Adds an entry that has its id; gives its usage numbers, if it counts. */
@@ -135,25 +222,42 @@ class EntryTable {
     if (known !== undefined) {
       return known;
     }
-    const slot = typeof id === "string" || typeof id === "number" ? this.core.find(id) : -1;
+    const slot = isId(id) ? this.core.find(id) : -1;
     if (slot >= 0) {
       this.#slots.set(id, slot);
     }
     return slot;
   }
 
+  /** The entry with an id, or undefined. */
+  entry(id) {
+    const { tail } = this;
+    const known = tail?.find(id) ?? -1;
+    if (known >= 0) {
+      return tail.many(Uint32Array.of(known))[0];
+    }
+    const slot = this.find(id);
+    return slot < 0 ? undefined : this.at(slot);
+  }
+
   /** The object in a slot. */
   at(slot) {
-    if (this.objects[slot] === undefined) {
+    const objects = this.objects;
+    if (objects[slot] === undefined) {
       this.#materialize(Uint32Array.of(slot));
     }
-    return this.objects[slot];
+    return objects[slot];
   }
 
   /** The objects in some slots. */
   many(slots) {
+    this.readAll();
+    return this.#many(slots);
+  }
+
+  #many(slots) {
     this.#materialize(slots);
-    const objects = this.objects;
+    const objects = this.#objects;
     const entries = new Array(slots.length);
     for (let at = 0; at < slots.length; at++) {
       entries[at] = objects[slots[at]];
@@ -163,14 +267,15 @@ class EntryTable {
 
   /** All entries, or the first `count`, as a new array. */
   all(count = this.count) {
+    const objects = this.objects;
     const missing = [];
     for (let slot = 0; slot < count; slot++) {
-      if (this.objects[slot] === undefined) {
+      if (objects[slot] === undefined) {
         missing.push(slot);
       }
     }
     this.#materialize(Uint32Array.from(missing));
-    return this.objects.slice(0, count);
+    return objects.slice(0, count);
   }
 
   /** JSON texts of the entries whose object exists: they may have been changed. */
@@ -211,7 +316,7 @@ class EntryTable {
   }
 
   #materialize(slots) {
-    const objects = this.objects;
+    const objects = this.#objects;
     const missing = [];
     for (let at = 0; at < slots.length; at++) {
       if (objects[slots[at]] === undefined) {
@@ -223,20 +328,20 @@ class EntryTable {
     }
     const wanted = Uint32Array.from(missing);
     for (let from = 0; from < wanted.length; ) {
-      const entries = parseJson(this.core.readTexts(wanted, from, PARSE_BYTES));
+      const entries = parseJson(this.#core.readTexts(wanted, from, PARSE_BYTES));
       stripReplayMetadata(entries);
       entries.forEach((entry, at) => {
         // A slot may be asked for twice in one list; the first object stays.
         objects[wanted[from + at]] ??= entry;
       });
-      from = this.core.nextText;
+      from = this.#core.nextText;
     }
     this.#reportMissingBlobs();
   }
 
   /** One warning for each blob that is not there. */
   #reportMissingBlobs() {
-    const missing = this.core.takeMissingBlobs();
+    const missing = this.#core.takeMissingBlobs();
     for (let at = 0; at < missing.length; at += 2) {
       const hash = missing[at + 1];
       if (!this.#reportedBlobs.has(hash)) {
@@ -246,6 +351,10 @@ class EntryTable {
     }
   }
 }
+
+const ignore = () => {};
+
+const isId = (id) => typeof id === "string" || typeof id === "number";
 
 /** An id as the core takes it; values that cannot identify anything become text. */
 function idOf(id) {

@@ -12,6 +12,8 @@ const native = require("./native.js");
 
 /** Writers with unfinished work. */
 const unfinished = new Set();
+/** Sessions whose file is still read: the process would wait for it. */
+const reading = new Set();
 let exiting = false;
 
 function writeAll() {
@@ -22,6 +24,9 @@ function writeAll() {
   });
   for (const writer of unfinished) {
     writer.writeBlocking();
+  }
+  for (const loaded of reading) {
+    loaded.stopReading();
   }
 }
 
@@ -48,4 +53,14 @@ function unregisterFinished(writer) {
   unfinished.delete(writer);
 }
 
-module.exports = { registerUnfinished, unregisterFinished };
+/** Reads the rest of a session off-thread, or until the process ends. */
+async function readRest(loaded) {
+  reading.add(loaded);
+  try {
+    await loaded.readRest();
+  } finally {
+    reading.delete(loaded);
+  }
+}
+
+module.exports = { readRest, registerUnfinished, unregisterFinished };

@@ -24,8 +24,11 @@ class Persistence {
   #table;
   #backend;
   #header;
-  /** Slots below this one have been handed to the backend. */
-  #handedOver = 0;
+  /**
+   * How many entries have been handed to the backend. Counted like the table's `addedCount`, so negative
+   * when there were some before that.
+   */
+  #handedOver;
   #latch;
   #scheduled = false;
   #inFlight = new Set();
@@ -75,7 +78,7 @@ class Persistence {
     this.#withResidue = state.withResidue ?? state.onDisk ?? false;
     this.flushed = state.onDisk ?? false;
     this.needsFullRewrite = state.needsFullRewrite ?? false;
-    this.#handedOver = state.onDisk ? table.count : 0;
+    this.#handedOver = state.onDisk ? table.addedCount : table.addedCount - table.count;
   }
 
   get filePath() {
@@ -274,7 +277,7 @@ class Persistence {
       const mustRewrite = isRewriting || this.needsFullRewrite || !this.flushed;
       if (mustRewrite || this.#backend.appendBlocking(this.#takeTexts(this.#table))) {
         this.#backend.rewriteNow(this.#table, this.#rewriteOptions());
-        this.#handedOver = this.#table.count;
+        this.#handedOver = this.#table.addedCount;
         this.flushed = true;
       }
     } catch (error) {
@@ -286,7 +289,7 @@ class Persistence {
   /** Writes a whole new file before it returns. */
   createNow() {
     this.#backend.rewriteNow(this.#table, { ...this.#rewriteOptions(), noClobber: true });
-    this.#wrote(this.#table.count);
+    this.#wrote(this.#table.addedCount);
   }
 
   /** Passes on what the backend sees of others. */
@@ -309,7 +312,9 @@ class Persistence {
 
   /** Whether an entry that was added now would be written. */
   #isDue() {
-    this.#hasAssistant ||= this.#table.core.hasAssistant;
+    if (!this.#ensured) {
+      this.#hasAssistant ||= this.#table.core.hasAssistant;
+    }
     return this.#ensured || this.#hasAssistant;
   }
 
@@ -376,8 +381,8 @@ class Persistence {
   #takeTexts(source) {
     const texts = [];
     try {
-      while (this.#handedOver < this.#table.count) {
-        texts.push(source.textOf(this.#handedOver));
+      while (this.#handedOver < this.#table.addedCount) {
+        texts.push(source.textOf(this.#table.slotOfAdded(this.#handedOver)));
         this.#handedOver += 1;
       }
     } catch (error) {
@@ -387,7 +392,7 @@ class Persistence {
   }
 
   async #rewriteNow() {
-    const covered = this.#table.count;
+    const covered = this.#table.addedCount;
     try {
       await this.#track(this.#backend.rewrite(this.#table, this.#rewriteOptions()));
     } catch (error) {
@@ -400,7 +405,7 @@ class Persistence {
   }
 
   #wrote(covered) {
-    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.count));
+    this.#handedOver = Math.max(covered, Math.min(this.#handedOver, this.#table.addedCount));
     this.flushed = true;
     this.needsFullRewrite = false;
     this.#ensured = true;
@@ -428,7 +433,7 @@ class Persistence {
   }
 
   #hasWork() {
-    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.count);
+    return this.#owesRewrite || (this.#isDue() && this.#handedOver < this.#table.addedCount);
   }
 
   /** Last step of `flush` and `close`: the backend writes its backlog first. */
@@ -471,7 +476,7 @@ class Persistence {
   }
 
   #succeeded() {
-    if (this.#handedOver === this.#table.count) {
+    if (this.#handedOver === this.#table.addedCount) {
       this.#latch = undefined;
       this.#unregisterIfFinished();
     }

@@ -79,10 +79,10 @@ function removeLeftovers(dir, now) {
 }
 
 /** Reads a session through the scope's storage, without keeping anything of it. */
-async function read(storage, filePath) {
+async function read(storage, filePath, how = "load") {
   const now = Date.now();
   if (isNativeStorage(storage)) {
-    const loaded = await native.SessionCore.load(filePath, now);
+    const loaded = await native.SessionCore[how](filePath, now);
     removeLeftovers(path.dirname(filePath), now);
     removeLeftovers(getBlobsDir(), now);
     return loaded;
@@ -96,6 +96,9 @@ async function read(storage, filePath) {
     throw error;
   }
 }
+
+/** The same for a session that is to go on: of a long file only the end may be known at first. */
+const readToOpen = (storage, filePath) => read(storage, filePath, "open");
 
 /** The header object of a session that was read; made up when it was damaged. */
 function headerOf(scope, loaded) {
@@ -120,11 +123,11 @@ function headerOf(scope, loaded) {
 function stateOf(scope, loaded, file) {
   const header = headerOf(scope, loaded);
   const state = new SessionState(header, EntryTable.loaded(loaded, scope.blobsDir));
-  state.report = loaded.report;
-  const { headerSalvaged } = loaded.report;
+  state.loaded = loaded;
+  const { headerSalvaged, tornTail } = loaded.report;
   return attach(scope, state, file, {
     onDisk: true,
-    isTorn: loaded.report.tornTail,
+    isTorn: tornTail,
     needsFullRewrite: loaded.migrated || headerSalvaged,
     backup: headerSalvaged ? `${file}.bak-${native.nextSnowflake(Date.now())}` : undefined,
   });
@@ -158,7 +161,7 @@ async function replaceInvalid(scope, file) {
  * @param loaded what reading the file gave, if it was read already
  */
 async function openState(scope, file, loaded) {
-  const read_ = loaded ?? (await read(scope.storage, file));
+  const read_ = loaded ?? (await readToOpen(scope.storage, file));
   switch (read_.outcome) {
     case "session": {
       const state = stateOf(scope, read_, file);
@@ -313,5 +316,6 @@ module.exports = {
   openState,
   read,
   reloadState,
+  readToOpen,
   sessionFileOf,
 };

@@ -92,7 +92,7 @@ class SessionManager {
     requireStorage(storage, CALLS.session);
     const file = path.resolve(filePath);
     const directory = optionalString(sessionDir, "sessionDir") ?? path.dirname(file);
-    const loaded = await lifecycle.read(storage, file);
+    const loaded = await lifecycle.readToOpen(storage, file);
     const header = loaded.header ? JSON.parse(loaded.header) : undefined;
     const cwd = header?.cwd ?? process.cwd();
     const manager = new SessionManager(cwd, directory, true, storage);
@@ -418,8 +418,7 @@ class SessionManager {
   }
 
   getEntry(id) {
-    const slot = this.#state.table.find(id);
-    return slot < 0 ? undefined : this.#state.table.at(slot);
+    return this.#state.table.entry(id);
   }
 
   getLeafId() {

@@ -7,6 +7,7 @@
  */
 
 const { assembleContext, emptyContext } = require("./context.js");
+const { contextOfTail } = require("./tail-context.js");
 const { addUsage, noUsage, usageFrom } = require("./usage.js");
 
 /** What a load reports when nothing was loaded. */
@@ -29,14 +30,14 @@ class SessionState {
   header;
   table;
   /** Id of the entry that the next one is attached to; null for none. */
-  leafId = null;
-  /** The live statistics object. */
-  usage = noUsage();
+  leafId;
   /** What a snapshot tells of the persistence when there is none. */
   unwritten = { flushed: false, needsFullRewrite: false };
   /** Writes to `file`; undefined when nothing is to be written. */
   persistence;
-  report = NOTHING_LOADED;
+  /** What reading the file gave, if it was read. */
+  loaded;
+  #usage;
   /** A snapshot refers to this state, which may come back. */
   isCaptured = false;
   #context;
@@ -47,11 +48,26 @@ class SessionState {
     this.sessionId = header.id;
     this.name = header.title;
     this.titleSource = header.titleSource;
-    const leaf = table.core.leaf;
-    if (leaf >= 0) {
-      this.leafId = table.core.idOf(leaf);
-      this.usage = usageFrom(table.core.usage());
+    this.leafId = table.leafId;
+    if (!table.tail) {
+      this.#usage = this.leafId === null ? noUsage() : usageFrom(table.core.usage());
     }
+  }
+
+  /** The live statistics object. */
+  get usage() {
+    this.#usage ??= usageFrom(this.table.core.usage());
+    return this.#usage;
+  }
+
+  set usage(usage) {
+    this.#usage = usage;
+  }
+
+  /** What the load met. */
+  get report() {
+    this.table.readAll();
+    return this.loaded?.report ?? NOTHING_LOADED;
   }
 
   /**
@@ -157,6 +173,11 @@ class SessionState {
 
   /** The context for the model at the leaf. */
   context() {
+    const early = this.table.tail && contextOfTail(this.table, this.leafId);
+    return early ?? this.#contextOfAll();
+  }
+
+  #contextOfAll() {
     const slot = this.table.find(this.leafId);
     if (slot < 0) {
       return emptyContext();
@@ -201,14 +222,15 @@ class SessionState {
    */
   left() {
     if (!this.isCaptured && (this.persistence?.closeNow() ?? true)) {
-      this.table.core.giveBack();
+      this.table.giveBack();
     }
   }
 
   #added(id, usage) {
     this.leafId = id;
-    if (usage) {
-      addUsage(this.usage, usage);
+    // Statistics that nobody has asked for are made of what the core counts.
+    if (usage && this.#usage) {
+      addUsage(this.#usage, usage);
     }
     this.persistence?.entryAdded();
   }

@@ -16,9 +16,10 @@
 //! | `bindings` | the only module that mentions Node-API |
 //!
 //! Arrows point down only: `bindings` → `catalog`, `doctor`, `navigation` → `journal` → `session`, `storage` →
-//! `json`; `bindings` → `history` → `storage`. [`parallel`] and [`text`] serve all of them.
+//! `json`; `bindings` → `history` → `storage`. [`background`], [`parallel`] and [`text`] serve all of them.
 //! Core modules take paths, clocks and environment as values; they read no global state.
 
+pub mod background;
 pub mod catalog;
 pub mod doctor;
 pub mod error;

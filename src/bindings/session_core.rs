@@ -15,11 +15,12 @@ use napi_derive::napi;
 
 use super::error::{OrThrow, to_js};
 use super::functions::packed;
-use super::loaded::LoadedSession;
+use super::loaded::{JsReach, LoadedSession};
 use super::task::Promised;
 use super::{SNOWFLAKES, text};
 use crate::journal::adapt::{adapt, adapt_for_view};
 use crate::journal::resolve::{Missing, Place, resolve};
+use crate::journal::tail::Reach;
 use crate::journal::texts::SharedTexts;
 use crate::session::context::pack;
 use crate::session::{
@@ -98,6 +99,25 @@ impl SessionCore {
             *core.texts.borrow_mut() = SharedTexts::new(session.texts);
         }
         Ok(core)
+    }
+
+    /// Takes over all entries of a session of which only the last ones are known: those before them
+    /// get the first slots. Reads the file or waits for it to be read. Blocks.
+    #[napi(catch_unwind)]
+    pub fn complete(&self, env: &Env, loaded: &LoadedSession) -> napi::Result<()> {
+        if let Some((tree, texts)) = loaded.take_whole().or_throw(env)? {
+            let bytes = (tree.memory() + texts.memory()) as i64;
+            env.adjust_external_memory(bytes - self.reported.replace(bytes))?;
+            *self.tree.borrow_mut() = Arc::new(tree);
+            *self.texts.borrow_mut() = SharedTexts::new(texts);
+        }
+        Ok(())
+    }
+
+    /// Whether the way up from a slot ends at a parent that is not known.
+    #[napi(catch_unwind)]
+    pub fn is_orphan(&self, slot: u32) -> bool {
+        self.tree.borrow().is_orphan(slot)
     }
 
     /// A session with the same entries, which goes its own way from now on.
@@ -415,6 +435,18 @@ impl SessionCore {
     #[napi(catch_unwind)]
     pub fn give_back(&self, env: &Env) -> napi::Result<()> {
         self.texts().give_back().or_throw(env)
+    }
+
+    /// Reads a session file off-thread like `load`; of a long one only the last entries, if that is
+    /// enough for a context.
+    #[napi(catch_unwind, ts_return_type = "Promise<LoadedSession>")]
+    pub fn open(
+        path: String,
+        now: f64,
+        reach: Option<JsReach>,
+    ) -> napi::Result<Promised<LoadedSession>> {
+        let reach = reach.map_or_else(Reach::default, Reach::from);
+        LoadedSession::from_end_of_file(PathBuf::from(path), now, reach)
     }
 
     /// Reads a session file off-thread.

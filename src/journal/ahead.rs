@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -60,7 +61,8 @@ pub struct Batch {
 /// The chunks of a file and who works on them.
 struct Queue<'a> {
     file: &'a File,
-    length: u64,
+    /// What is cut into chunks.
+    span: Range<u64>,
     /// Bytes of a chunk.
     size: u64,
     state: Mutex<State>,
@@ -82,17 +84,18 @@ pub fn is_worth_it(length: u64) -> bool {
     length >= WORTH_IT
 }
 
-/// Reads the first `length` bytes of a file and calls `take` with chunk after chunk of `size` bytes.
-/// Blocking; the threads have ended when it returns. An error of `take` ends the reading.
+/// Reads the lines in a span of a file, which begins with a line, and calls `take` with chunk after
+/// chunk of `size` bytes. Blocking; the threads have ended when it returns. An error of `take` ends
+/// the reading.
 pub fn read_ahead(
     file: &File,
-    length: u64,
+    span: Range<u64>,
     size: u64,
     mut take: impl FnMut(Batch) -> io::Result<()>,
 ) -> io::Result<()> {
     let queue = Queue {
         file,
-        length,
+        span,
         size,
         state: Mutex::default(),
         changed: Condvar::new(),
@@ -126,7 +129,8 @@ impl Drop for Closing<'_, '_> {
 
 impl Queue<'_> {
     fn chunks(&self) -> u64 {
-        self.length.div_ceil(self.size)
+        let length = self.span.end.saturating_sub(self.span.start);
+        length.div_ceil(self.size)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -204,16 +208,16 @@ impl Queue<'_> {
     }
 
     fn limit(&self, chunk: u64) -> u64 {
-        ((chunk + 1) * self.size).min(self.length)
+        (self.span.start + (chunk + 1) * self.size).min(self.span.end)
     }
 
     fn judge(&self, chunk: u64, buffer: &mut Vec<u8>) -> io::Result<Batch> {
         let mut batch = self.unread(chunk);
         // With the byte before, which tells whether a line begins with the chunk.
-        let base = (chunk * self.size).saturating_sub(1);
+        let base = self.span.start + (chunk * self.size).saturating_sub(1);
         let mut window = Window {
             file: self.file,
-            length: self.length,
+            length: self.span.end,
             base,
             buffer,
             filled: 0,
@@ -222,7 +226,10 @@ impl Queue<'_> {
         let mut at = match chunk {
             0 => 0,
             // A chunk in which no line begins belongs to the one before it, however long that line is.
-            _ => match memchr(b'\n', window.buffer.get(..window.filled).unwrap_or_default()) {
+            _ => match memchr(
+                b'\n',
+                window.buffer.get(..window.filled).unwrap_or_default(),
+            ) {
                 Some(end) => end + 1,
                 None => return Ok(batch),
             },
@@ -291,8 +298,9 @@ impl Window<'_> {
     }
 }
 
-/// Judges the line from `at` to the end of `text`; false when it is not one value.
-fn judge_line(text: &[u8], at: usize, base: u64, batch: &mut Batch) -> bool {
+/// Judges the line from `at` to the end of `text`; false when it is neither blank nor one value.
+/// `base` is the offset of `text` in its file.
+pub fn judge_line(text: &[u8], at: usize, base: u64, batch: &mut Batch) -> bool {
     let mut cursor = Cursor::at(text, at);
     if cursor.at_end() {
         return true;

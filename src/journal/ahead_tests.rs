@@ -10,7 +10,7 @@ use crate::session::Record;
 use crate::session::snowflake::SnowflakeGenerator;
 
 /// All that an outcome tells, comparable.
-fn told(outcome: Outcome) -> String {
+pub(in crate::journal) fn told(outcome: Outcome) -> String {
     match outcome {
         Outcome::Missing => "missing".to_owned(),
         Outcome::Blank => "blank".to_owned(),
@@ -47,7 +47,8 @@ fn both(text: &[u8], chunk: u64) -> (String, String) {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(text).unwrap();
     let source = || Source::Bytes(Arc::from(text));
-    let ahead = Loader::new(source(), &ids).load_ahead(&file, text.len() as u64, chunk);
+    let ahead =
+        Loader::new(source(), &ids).load_ahead(&file, 0..text.len() as u64, u64::MAX, chunk);
     let alone = load_bytes(Arc::from(text), Path::new("s"), &ids).unwrap();
     (told(alone), told(ahead.unwrap()))
 }
@@ -130,7 +131,7 @@ fn what_is_appended_while_reading_is_read_too() {
     let length = text.len() as u64 / 2;
     let source = Source::Bytes(Arc::from(text.as_bytes()));
     match Loader::new(source, &ids)
-        .load_ahead(&file, length, 512)
+        .load_ahead(&file, 0..length, u64::MAX, 512)
         .unwrap()
     {
         Outcome::Session(loaded) => assert_eq!(loaded.tree.len(), 100),

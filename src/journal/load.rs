@@ -6,8 +6,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::ahead::{self, Judged};
 use super::head;
@@ -79,23 +80,51 @@ pub struct IdSource<'a> {
 
 /// Reads a file. Blocking.
 pub fn load_file(path: &Path, ids: &IdSource<'_>) -> Result<Outcome> {
-    let file = match open_regular(path) {
-        Err(error) if error.is_not_found() => return Ok(Outcome::Missing),
-        outcome => Arc::new(outcome?),
-    };
-    let source = Source::File {
-        file: Arc::clone(&file),
-        path: path.to_path_buf(),
-    };
-    let length = file.metadata().during("fstat", path)?.len();
-    let loader = Loader::new(source, ids);
-    if ahead::is_worth_it(length) {
-        loader
-            .load_ahead(&file, length, ahead::CHUNK)
-            .during("read", path)
+    match SessionFile::open(path)? {
+        None => Ok(Outcome::Missing),
+        Some(file) => load_opened(&file, ids),
+    }
+}
+
+/// Reads a file that is open. Blocking.
+pub(super) fn load_opened(file: &SessionFile, ids: &IdSource<'_>) -> Result<Outcome> {
+    let loader = Loader::new(file.source(), ids);
+    let outcome = if ahead::is_worth_it(file.length) {
+        loader.load_ahead(&file.file, 0..file.length, u64::MAX, ahead::CHUNK)
     } else {
-        let lines = Lines::sized(file.as_ref(), length);
-        loader.load(lines).during("read", path)
+        loader.load(Lines::sized(file.file.as_ref(), file.length))
+    };
+    outcome.during("read", &file.path)
+}
+
+/// An open file.
+pub(super) struct SessionFile {
+    pub(super) file: Arc<File>,
+    pub(super) path: PathBuf,
+    /// Its length in bytes when it was opened.
+    pub(super) length: u64,
+}
+
+impl SessionFile {
+    /// Opens a regular file; `None` when there is none.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>> {
+        let file = match open_regular(path) {
+            Err(error) if error.is_not_found() => return Ok(None),
+            outcome => Arc::new(outcome?),
+        };
+        let length = file.metadata().during("fstat", path)?.len();
+        Ok(Some(Self {
+            file,
+            path: path.to_path_buf(),
+            length,
+        }))
+    }
+
+    pub(super) fn source(&self) -> Source {
+        Source::File {
+            file: Arc::clone(&self.file),
+            path: self.path.clone(),
+        }
     }
 }
 
@@ -110,7 +139,7 @@ pub fn load_in_chunks(path: &Path, chunk: u64, ids: &IdSource<'_>) -> Result<Out
     let length = file.metadata().during("fstat", path)?.len();
     let loader = Loader::new(source, ids);
     loader
-        .load_ahead(&file, length, chunk.max(1))
+        .load_ahead(&file, 0..length, u64::MAX, chunk.max(1))
         .during("read", path)
 }
 
@@ -124,17 +153,22 @@ pub fn load_bytes(bytes: Arc<[u8]>, path: &Path, ids: &IdSource<'_>) -> Result<O
 struct Behind<'a> {
     file: &'a File,
     offset: u64,
+    /// Where it is taken to end.
+    end: u64,
 }
 
 impl Read for Behind<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(self.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let room = rest.min(buffer.len());
+        let buffer = buffer.get_mut(..room).unwrap_or_default();
         let count = read_at(self.file, self.offset, buffer)?;
         self.offset += count as u64;
         Ok(count)
     }
 }
 
-struct Loader<'a> {
+pub(super) struct Loader<'a> {
     loaded: Loaded,
     ids: &'a IdSource<'a>,
     /// Known with the header, or guessed from the first entry.
@@ -143,12 +177,14 @@ struct Loader<'a> {
     ordinals: Vec<Option<Slot>>,
     /// Where the last entry ended that began its line.
     whole_entry_end: Option<u64>,
+    /// Set from outside when nobody waits for the outcome any more.
+    stop: Option<&'a AtomicBool>,
     /// Version 1 only: compactions with the index they refer to.
     kept_indices: Vec<(Slot, f64)>,
 }
 
 impl<'a> Loader<'a> {
-    fn new(source: Source, ids: &'a IdSource<'a>) -> Self {
+    pub(super) fn new(source: Source, ids: &'a IdSource<'a>) -> Self {
         Self {
             loaded: Loaded {
                 texts: TextTable::new(source),
@@ -159,7 +195,32 @@ impl<'a> Loader<'a> {
             ordinals: Vec::new(),
             kept_indices: Vec::new(),
             whole_entry_end: None,
+            stop: None,
         }
+    }
+
+    /// For lines behind a header that is known already.
+    pub(super) fn behind_header(
+        source: Source,
+        ids: &'a IdSource<'a>,
+        header: &[u8],
+        version: f64,
+    ) -> Self {
+        let mut loader = Self::new(source, ids);
+        loader.loaded.header = Some(header.to_vec());
+        loader.version = Some(version);
+        loader
+    }
+
+    /// Lets the reading end with an error when the flag is set.
+    pub(super) fn until(mut self, stop: &'a AtomicBool) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// What was read so far.
+    pub(super) fn into_loaded(self) -> Loaded {
+        self.loaded
     }
 
     /// Reads everything on this thread.
@@ -168,11 +229,22 @@ impl<'a> Loader<'a> {
         self.finish(lines.bytes_read(), lines.is_unterminated())
     }
 
-    /// Lets several threads read the usual lines, and reads on this one what they leave.
-    fn load_ahead(mut self, file: &File, length: u64, chunk: u64) -> io::Result<Outcome> {
-        let mut lines = Lines::new(Behind { file, offset: 0 });
-        let mut read_to = 0;
-        ahead::read_ahead(file, length, chunk, |batch| {
+    /// Lets several threads read the usual lines of a span, and reads on this one what they leave.
+    /// What stands between the span and `end` was appended meanwhile and is read too.
+    pub(super) fn load_ahead(
+        mut self,
+        file: &File,
+        span: Range<u64>,
+        end: u64,
+        chunk: u64,
+    ) -> io::Result<Outcome> {
+        let behind = |offset| Behind { file, offset, end };
+        let (mut read_to, length) = (span.start, span.end);
+        let mut lines = Lines::new(behind(read_to));
+        ahead::read_ahead(file, span, chunk, |batch| {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             if batch.begin == Some(read_to) {
                 for Judged {
                     offset,
@@ -186,7 +258,7 @@ impl<'a> Loader<'a> {
             }
             if read_to < batch.limit {
                 let offset = read_to;
-                lines.restart(Behind { file, offset }, offset);
+                lines.restart(behind(offset), offset);
                 self.read_lines(&mut lines, batch.limit)?;
                 read_to = lines.next_line().unwrap_or(length);
             }
@@ -195,7 +267,7 @@ impl<'a> Loader<'a> {
         // What was appended meanwhile.
         if lines.next_line() != Some(read_to) {
             let offset = read_to;
-            lines.restart(Behind { file, offset }, offset);
+            lines.restart(behind(offset), offset);
         }
         self.read_lines(&mut lines, u64::MAX)?;
         self.finish(lines.bytes_read(), lines.is_unterminated())
@@ -229,7 +301,15 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    fn commit(&mut self, verdict: Verdict, arena: &Arena, offset: u64, len: usize, glued: bool) {
+    /// Puts a value in its place.
+    pub(super) fn commit(
+        &mut self,
+        verdict: Verdict,
+        arena: &Arena,
+        offset: u64,
+        len: usize,
+        glued: bool,
+    ) {
         let slot = match verdict.action {
             Action::Header {
                 version,
@@ -396,4 +476,4 @@ mod tests;
 
 #[cfg(test)]
 #[path = "ahead_tests.rs"]
-mod ahead_tests;
+pub(super) mod ahead_tests;

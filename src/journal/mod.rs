@@ -8,6 +8,7 @@
 //! | [`verdict`] | what a value is, decided without knowing the others |
 //! | [`ahead`] | judges long files on several threads |
 //! | [`load`] | all together: file in, tree and text table out |
+//! | [`tail`] | the end of a long file first, the rest behind it |
 //! | [`texts`] | where the text of each loaded entry is, and reading it back |
 //! | [`adapt`] | what must be changed in a loaded text before anybody sees it |
 //! | [`values`] | all values of a text, for callers that want them raw |
@@ -35,6 +36,7 @@ pub mod records;
 pub mod resolve;
 pub mod rewrite;
 pub mod succession;
+pub mod tail;
 pub mod texts;
 pub mod values;
 pub mod verdict;

@@ -204,6 +204,12 @@ impl Tree {
         path
     }
 
+    /// Whether the way up from an entry ends at a parent that is no entry here.
+    pub fn is_orphan(&self, slot: Slot) -> bool {
+        self.parent_to_follow(slot)
+            .is_some_and(|parent| self.slot_of(parent).is_none())
+    }
+
     /// The parent id of an entry, unless it is `null`, absent or the empty string.
     fn parent_to_follow(&self, slot: Slot) -> Option<Symbol> {
         match self.record(slot)?.parent() {
