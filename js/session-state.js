@@ -100,7 +100,7 @@ class SessionState {
     this.table = merged.table;
     this.setLeaf(this.table.find(this.leafId));
     Object.assign(this.usage, usageFrom(this.table.core.usage()));
-    this.report = loaded.report;
+    this.loaded = loaded;
     this.#context = undefined;
     if (header) {
       for (const [field, value] of Object.entries({

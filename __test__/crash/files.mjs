@@ -4,8 +4,11 @@ import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 
-/** Temporary names that the package uses: hidden, with sixteen hex digits before the ending. */
-const TEMPORARY = /^\..+\.[0-9a-f]{16}\.tmp$/;
+/**
+ * Names that the package uses while it works, all hidden: new content, with sixteen hex digits before the
+ * ending; the lock of a rewrite; the second name of the file that a rewrite replaces.
+ */
+const TEMPORARY = /^\..+\.([0-9a-f]{16}\.tmp|lock|previous)$/;
 const BLOB_REFERENCE = /"blob:sha256:([^"]*)"/g;
 
 /** Something was lost, doubled or mixed. */
