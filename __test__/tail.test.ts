@@ -224,6 +224,27 @@ describe("a session whose end was read first", () => {
     expect(manager.getUsageStatistics()).toEqual(whole.getUsageStatistics());
   });
 
+  it("takes in what others append meanwhile", async () => {
+    const file = writeLong();
+    const other = await openWhole(file);
+    for (const takeIn of [
+      (manager: SessionManager) => manager.reload(),
+      (manager: SessionManager) => manager.rewriteEntries(),
+    ]) {
+      const manager = await SessionManager.open(file);
+      expect(isPartial()).toBe(true);
+      const theirs = other.appendMessage(userMessage("theirs"));
+      await other.flush();
+      await takeIn(manager);
+      const mine = manager.appendMessage(userMessage("mine"));
+      await manager.close();
+      const ids = readEntries(file).map(({ id }) => id);
+      expect(ids.slice(-2)).toEqual([theirs, mine]);
+      await other.reload();
+    }
+    expect(readEntries(file)).toHaveLength(94);
+  });
+
   it("goes on in its file", async () => {
     const file = writeLong();
     const before = fs.readFileSync(file, "utf8");

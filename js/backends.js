@@ -65,10 +65,12 @@ class NativeBackend {
     return outcome;
   }
 
-  /** The session has just read the file. */
+  /** The session has just read the file, or its end: what is before that follows. */
   hasRead(table) {
-    this.#journal.hasRead(table.core);
-    this.#journal.takeChange();
+    table.whenWhole(() => {
+      this.#journal.hasRead(table.core);
+      this.#journal.takeChange();
+    });
   }
 
   async rewrite(table, options) {

@@ -89,7 +89,8 @@ class EntryTable {
    * A table of what the session's file holds now, and behind that of the entries here that it does not
    * hold. Entries that are known stay the same objects.
    *
-   * @return the table, how many of its entries are in the file and how many of those are new
+   * @return the table, whose added entries are those that the file does not hold, and how many of the others
+   *   are new
    */
   merged(loaded, blobsDir) {
     const table = EntryTable.loaded(loaded, blobsDir);
@@ -113,7 +114,7 @@ class EntryTable {
     for (const entry of own) {
       table.push(entry);
     }
-    return { table, onDisk, arrived: Math.max(0, onDisk - known) };
+    return { table, arrived: Math.max(0, onDisk - known) };
   }
 
   /** A table of the same entries, to which others are added from now on. */
@@ -184,9 +185,13 @@ class EntryTable {
     }
   }
 
-  /** Calls back when all entries are known. */
+  /** Calls back when all entries are known; at once if they are. */
   whenWhole(callback) {
-    this.#whenWhole.push(callback);
+    if (this.#partial === undefined) {
+      callback();
+    } else {
+      this.#whenWhole.push(callback);
+    }
   }
 
   /** Id of the leaf; null without one. */

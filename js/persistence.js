@@ -213,7 +213,7 @@ class Persistence {
       }
       this.#table = merged.table;
       this.#backend.hasRead(merged.table);
-      this.#handedOver = merged.onDisk;
+      this.#handedOver = 0;
       if (this.#latch) {
         // The backend holds lines that are counted as not handed over now.
         this.#owesRewrite = true;
