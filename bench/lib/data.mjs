@@ -16,7 +16,7 @@ export const dataDir = path.resolve(path.dirname(fileURLToPath(import.meta.url))
 export const cwd = "/home/somebody/project";
 
 /** Makes something under its final name, so that an interrupted run leaves nothing half made. */
-function once(name, make) {
+export function once(name, make) {
   const file = path.join(dataDir, name);
   if (!fs.existsSync(file)) {
     process.stderr.write(`making ${name} ...\n`);

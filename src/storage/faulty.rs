@@ -106,9 +106,9 @@ impl FaultyDisk {
         }
     }
 
-    /// The operation that comes next fails.
-    pub(crate) fn fail_next(&self) {
-        let next = self.script.count.load(Ordering::SeqCst);
+    /// So many operations work; the one behind them fails.
+    pub(crate) fn fail_behind(&self, operations: usize) {
+        let next = self.script.count.load(Ordering::SeqCst) + operations;
         self.script.fails_at.store(next, Ordering::SeqCst);
     }
 
