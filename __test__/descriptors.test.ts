@@ -29,6 +29,17 @@ describe("descriptors", () => {
     await manager.close();
   });
 
+  it("do not run out when many sessions are opened and nobody asks for a collection", async () => {
+    const file = fileOf(await createWritten(box.dir));
+    const before = descriptors();
+    let most = 0;
+    for (let at = 0; at < 800; at++) {
+      await (await SessionManager.open(file)).close();
+      most = Math.max(most, descriptors() - before);
+    }
+    expect(most).toBeLessThan(500);
+  }, 30_000);
+
   it("are given back when a manager goes through many sessions", async () => {
     const files = [];
     for (let at = 0; at < 5; at++) {

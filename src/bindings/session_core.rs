@@ -21,7 +21,7 @@ use super::{SNOWFLAKES, text};
 use crate::journal::adapt::{adapt, adapt_for_view};
 use crate::journal::resolve::{Missing, Place, resolve};
 use crate::journal::tail::Reach;
-use crate::journal::texts::SharedTexts;
+use crate::journal::texts::{SharedTexts, TextTable};
 use crate::session::context::pack;
 use crate::session::{
     EntryKind, Interner, Parent, Record, Role, Slot, Symbol, Tree, Usage, snowflake,
@@ -44,6 +44,13 @@ pub struct SessionCore {
     next_text: Cell<u32>,
     /// Bytes of native memory that the engine was told of: it decides by them when to collect.
     reported: Cell<i64>,
+}
+
+/// What a session counts for with the engine, in bytes. It may hold a descriptor, of which processes
+/// often have no more than a thousand: a few hundred forgotten sessions must be reason to collect.
+fn weight(tree: &Tree, texts: &TextTable) -> i64 {
+    const DESCRIPTOR: usize = 256 << 10;
+    (DESCRIPTOR + tree.memory() + texts.memory()) as i64
 }
 
 impl ObjectFinalize for SessionCore {
@@ -92,9 +99,9 @@ impl SessionCore {
     ) -> napi::Result<SessionCore> {
         let core = Self::new(blobs_dir);
         if let Some(session) = loaded.take() {
-            let bytes = session.tree.memory() + session.texts.memory();
-            core.reported.set(bytes as i64);
-            env.adjust_external_memory(bytes as i64)?;
+            let bytes = weight(&session.tree, &session.texts);
+            core.reported.set(bytes);
+            env.adjust_external_memory(bytes)?;
             *core.tree.borrow_mut() = Arc::new(session.tree);
             *core.texts.borrow_mut() = SharedTexts::new(session.texts);
         }
@@ -106,7 +113,7 @@ impl SessionCore {
     #[napi(catch_unwind)]
     pub fn complete(&self, env: &Env, loaded: &LoadedSession) -> napi::Result<()> {
         if let Some((tree, texts)) = loaded.take_whole().or_throw(env)? {
-            let bytes = (tree.memory() + texts.memory()) as i64;
+            let bytes = weight(&tree, &texts);
             env.adjust_external_memory(bytes - self.reported.replace(bytes))?;
             *self.tree.borrow_mut() = Arc::new(tree);
             *self.texts.borrow_mut() = SharedTexts::new(texts);
