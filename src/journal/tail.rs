@@ -47,7 +47,7 @@ pub struct Reach {
 impl Default for Reach {
     fn default() -> Self {
         Self {
-            shortest_file: 128 << 20,
+            shortest_file: 8 << 20,
             first_window: 1 << 20,
             longest_window: 16 << 20,
         }
